@@ -17,9 +17,12 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 LOWEST := .venv-lowest
 FRAMEWORKS_LOWEST := .venv-frameworks-lowest
+FRAMEWORKS_NEWEST := .venv-frameworks-newest
 PEERS_VENV := .venv-peers
+LANGGRAPH_VENV := .venv-langgraph-server
 SITE_VENV := .venv-site
 MATRIX_VENVS := .venv-matrix
+DOJO_VENV := .venv-dojo
 PYTEST_ARGS ?=
 # Processes of tests share the files, two for each core (tests/conftest.py says why). More than four
 # only wait for the disk and the connections of PostgreSQL. One that dies fails the run, with the name
@@ -37,13 +40,19 @@ REPLICAS ?= 2
 LOAD_ARGS ?=
 IDS ?=
 WHOLE ?=
+DOJO ?=
+DOJO_ARGS ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
-FRAMEWORK_TESTS := $(addprefix tests/adapters/,adk agent_framework agno langgraph openai_agents pydantic_ai strands test_endings.py test_file_handles.py test_frontend_errors.py test_questions_about_calls.py test_refused_files.py test_repeated_call_ids.py) \
-	$(addprefix tests/engine/run/test_refused_,messages.py request.py) \
-	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py frameworks.py langgraph.py openai_agents.py pydantic_ai.py strands.py)
-FRAMEWORKS := $(addprefix --ignore=,$(FRAMEWORK_TESTS) tests/architecture/test_public.py tests/docs/test_site.py tests/test_docs.py)
-NODE_FOLDERS := tests/e2e tests/e2e/releases tests/e2e/tdesign examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
+FRAMEWORK_TESTS := $(addprefix tests/adapters/,a2a adk agent_framework agno claude langgraph langgraph_server llama_index openai_agents pydantic_ai strands test_a2ui.py test_application_words.py test_calls_by_code.py test_changed_calls.py test_earlier_notes.py test_endings.py test_file_handles.py test_forwarded_props.py test_frontend_errors.py test_frontend_results.py test_provider_clients.py test_questions_about_calls.py test_redactions.py test_refused_files.py test_repeated_call_ids.py test_signed_thoughts.py test_tool_events.py) \
+	$(addprefix tests/engine/run/test_refused_,messages.py request.py) tests/servers/model/test_anthropic.py \
+	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py claude.py frameworks.py langgraph.py langgraph_server.py llama_index.py openai_agents.py pydantic_ai.py strands.py) \
+	tests/a2a/test_official_client.py tests/mcp tests/mcp_server tests/http/test_mcp.py $(addprefix tests/docs/test_,mcp.py mcp_server.py) tests/examples/test_mcp_tools.py
+# Where a dependency does the work: what is pure, what a framework does and what judges other servers
+# is the same with the oldest.
+LOWEST_TESTS := $(addprefix tests/,agents bridge channels cli client config engine http inbox otel protocol servers shapes stdio stores test_agent_file.py test_frozen.py test_logs.py test_media.py test_readme.py test_tool_gate.py) \
+	$(addprefix tests/adapters/,agui mastra nexau superagent webhook test_lost_results.py test_reopening.py)
+NODE_FOLDERS := tests/e2e tests/e2e/a2a tests/e2e/mcp tests/e2e/mcp-servers tests/e2e/releases tests/e2e/tdesign examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
 FRONTEND_FOLDERS := tests/e2e tests/e2e/tdesign examples/assistant-ui examples/copilotkit examples/tanstack-ai
 E2E_PEERS := ag2 agent_framework agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
@@ -60,7 +69,7 @@ find_python = for python in $(or $(PYTHON),python3.13 python3.12 python3.11 pyth
 	exit 1; \
 	fi
 
-.PHONY: help demo test soak lint types format docs site schemas coverage e2e e2e-lowest frontends pictures lowest frameworks-lowest bench load matrix seeded clean
+.PHONY: help demo test soak lint types format docs site schemas coverage e2e e2e-lowest frontends pictures lowest frameworks-lowest frameworks-newest bench load matrix dojo seeded clean
 
 help: ## List what can be made
 	@echo 'agui-bridge: make TARGET'
@@ -72,7 +81,7 @@ demo: $(VENV)/.installed ## Run the demo, which needs no model and no key (PORT=
 test: $(VENV)/.installed-dev ## Run the tests, without make soak's and the end-to-end ones (PYTEST_ARGS='-k name')
 	@$(VENV)/bin/python -m pytest $(ORDINARY) $(PYTEST_ARGS)
 
-soak: $(VENV)/.installed-dev ## Run the tests that are slow by nature: faults, kills, races, long schedules
+soak: $(VENV)/.installed-dev ## Run the tests that are slow by nature: faults, kills, races, long schedules, other processes
 	@$(VENV)/bin/python -m pytest --ignore=tests/e2e -m soak $(PARALLEL) $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev ## Check style, formatting and types
@@ -108,10 +117,10 @@ ifeq ($(E2E_TESTS),)
 e2e:
 	@echo 'e2e: no end-to-end tests yet'
 else
-e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real Mastra, pydantic-ai, AG2, agno and Strands servers against the bridge
+e2e: $(VENV)/.installed-dev ## Run real clients, a browser, and real LangGraph, Mastra, pydantic-ai, AG2, agno and Strands servers against the bridge
 	@if command -v npm >/dev/null; then \
 		$(MAKE) -j4 $(addsuffix /node_modules/.installed,$(NODE_FOLDERS)) $(PEERS_VENV)/.installed \
-			$(E2E_PEERS:%=$(MATRIX_VENVS)/%/.installed); \
+			$(LANGGRAPH_VENV)/.installed $(E2E_PEERS:%=$(MATRIX_VENVS)/%/.installed); \
 		$(VENV)/bin/python -m pytest tests/e2e $(IN_TWO) $(PYTEST_ARGS); \
 	elif [ -n "$${CI:-}" ]; then \
 		echo 'e2e: failed: npm is not installed, and CI must run these tests' >&2; exit 1; \
@@ -126,7 +135,7 @@ frontends: $(VENV)/.installed-dev ## Run the tests that show what each client ca
 	@$(VENV)/bin/python -m pytest -p tests.frontends -m feature tests/e2e tests/cli $(PYTEST_ARGS)
 
 MASTRA_LOWEST := tests/servers/mastra/lowest
-MASTRA_TESTS := $(addprefix tests/e2e/test_mastra,.py _application.py _depth.py _guards.py _restarts.py _stop.py _workflows.py)
+MASTRA_TESTS := $(addprefix tests/e2e/test_mastra,.py _application.py _depth.py _durable.py _guards.py _options.py _restarts.py _stop.py _workflows.py)
 
 e2e-lowest: $(VENV)/.installed-dev tests/e2e/node_modules/.installed $(MASTRA_LOWEST)/node_modules/.installed ## Run the tests with Mastra on the lowest version that is supported
 	@MASTRA_PACKAGES=$(MASTRA_LOWEST) $(VENV)/bin/python -m pytest $(MASTRA_TESTS) $(IN_TWO) $(PYTEST_ARGS)
@@ -140,11 +149,20 @@ pictures: $(VENV)/.installed-dev ## Take the pictures of pages and of the termin
 	@cp artefacts/pictures/* docs/images/
 	@$(VENV)/bin/python -m docs.generators.terminal
 
-lowest: $(LOWEST)/.installed-dev ## Run the quick tests with the oldest dependencies allowed
-	@$(LOWEST)/bin/python -m pytest --ignore=tests/e2e $(FRAMEWORKS) -m 'not slow and not soak' -W default $(PARALLEL) $(PYTEST_ARGS)
+lowest: $(LOWEST)/.installed-dev ## Run the quick tests that need a dependency with the oldest ones allowed
+	@$(LOWEST)/bin/python -m pytest $(LOWEST_TESTS) $(addprefix --ignore=,$(FRAMEWORK_TESTS)) -m 'not soak' -W default $(PARALLEL) $(PYTEST_ARGS)
 
-frameworks-lowest: $(FRAMEWORKS_LOWEST)/.installed ## Run the tests of the frameworks' adapters with the oldest version of each
+frameworks-lowest: $(FRAMEWORKS_LOWEST)/.installed ## Run the quick tests of the frameworks' adapters with the oldest version of each
 	@$(FRAMEWORKS_LOWEST)/bin/python -m pytest $(FRAMEWORK_TESTS) -m 'not soak' -W default $(PARALLEL) $(PYTEST_ARGS)
+
+# Anew each time: there is no file whose change tells of a release.
+frameworks-newest: ## Run the same tests with the newest version of each, beyond the bounds of pyproject.toml too
+	@$(find_python); echo "Setting up $(FRAMEWORKS_NEWEST) with $$($$python --version) and the newest frameworks"; \
+	rm -rf $(FRAMEWORKS_NEWEST); "$$python" -m venv $(FRAMEWORKS_NEWEST)
+	@$(FRAMEWORKS_NEWEST)/bin/python -m pip install -qq -U pip
+	@sed 's/==/>=/' constraints-frameworks-lowest.txt > $(FRAMEWORKS_NEWEST)/lowest.txt
+	@$(FRAMEWORKS_NEWEST)/bin/python -m pip install -qq -c $(FRAMEWORKS_NEWEST)/lowest.txt -e '.[all]' --group test --group frameworks
+	@$(FRAMEWORKS_NEWEST)/bin/python -m pytest $(FRAMEWORK_TESTS) -W default $(PARALLEL) $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-dev $(if $(PEERS),$(PEERS_VENV)/.installed) ## Measure the budget (QUICK=1, PEERS=1, STORES=1, BENCH_ARGS='--only encode')
 	@$(VENV)/bin/python -m benchmarks $(if $(QUICK),--quick) $(if $(PEERS),--peers) $(if $(STORES),--stores) $(BENCH_ARGS)
@@ -159,11 +177,17 @@ matrix: $(VENV)/.installed-dev ## Judge public producers of AG-UI alone and behi
 	@$(MAKE) $(MATRIX_PEERS:%=$(MATRIX_VENVS)/%/.installed)
 	@$(VENV)/bin/python -m matrix $(MATRIX_PEERS)
 
+# The folder is looked at before anything is installed for it.
+dojo: $(VENV)/.installed ## Run AG-UI's own dojo behind the bridge (DOJO=FOLDER, a checkout; DOJO_ARGS='adk --official', --compare)
+	@$(VENV)/bin/python -m tests.dojo.checkout $(DOJO)
+	@$(MAKE) $(DOJO_VENV)/.installed
+	@$(DOJO_VENV)/bin/python -m tests.dojo $(DOJO) $(DOJO_ARGS)
+
 seeded: $(VENV)/.installed-dev ## Break the code in 50 ways, one at a time, and see that the tests notice (IDS=, WHOLE=1)
 	@$(VENV)/bin/python -m tests.seeded $(IDS) $(if $(WHOLE),--whole='$(ORDINARY)')
 
 clean: ## Remove the environments, caches and builds
-	@rm -rf $(VENV) $(LOWEST) $(FRAMEWORKS_LOWEST) $(PEERS_VENV) $(SITE_VENV) $(MATRIX_VENVS) build dist site htmlcov .coverage .coverage.* \
+	@rm -rf $(VENV) $(LOWEST) $(FRAMEWORKS_LOWEST) $(PEERS_VENV) $(LANGGRAPH_VENV) $(SITE_VENV) $(MATRIX_VENVS) $(DOJO_VENV) build dist site htmlcov .coverage .coverage.* \
 		.hypothesis .mypy_cache .pytest_cache .ruff_cache artefacts examples/assistant-ui/dist examples/cards/dist examples/copilotkit/dist examples/tanstack-ai/dist tests/e2e/tdesign/dist \
 		$(addsuffix /node_modules,$(NODE_FOLDERS))
 	@find agui_bridge adapters tests examples benchmarks loadtest matrix -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
@@ -193,7 +217,7 @@ $(FRAMEWORKS_LOWEST)/.installed: pyproject.toml constraints-frameworks-lowest.tx
 	@$(find_python); echo "Setting up $(FRAMEWORKS_LOWEST) with $$($$python --version) and the oldest frameworks"; \
 	rm -rf $(FRAMEWORKS_LOWEST); "$$python" -m venv $(FRAMEWORKS_LOWEST)
 	@$(FRAMEWORKS_LOWEST)/bin/python -m pip install -qq -U pip
-	@$(FRAMEWORKS_LOWEST)/bin/python -m pip install -qq -c constraints-frameworks-lowest.txt -e '.[all]' --group test --group frameworks
+	@$(FRAMEWORKS_LOWEST)/bin/python -m pip install -qq -c constraints-frameworks-lowest.txt -e '.[all]' --group test --group frameworks --group frameworks-openai-2
 	@touch $@
 
 $(PEERS_VENV)/.installed: benchmarks/peers.txt
@@ -202,10 +226,24 @@ $(PEERS_VENV)/.installed: benchmarks/peers.txt
 	@$(PEERS_VENV)/bin/python -m pip install -qq -r benchmarks/peers.txt
 	@touch $@
 
+# It wants older versions of protobuf and jsonschema-rs than the tests have.
+$(LANGGRAPH_VENV)/.installed: tests/servers/langgraph_server/requirements.txt
+	@$(find_python); echo "Setting up $(LANGGRAPH_VENV) with $$($$python --version) and LangGraph's server"; \
+	rm -rf $(LANGGRAPH_VENV); "$$python" -m venv $(LANGGRAPH_VENV)
+	@$(LANGGRAPH_VENV)/bin/python -m pip install -qq -r $<
+	@touch $@
+
 $(SITE_VENV)/.installed: docs/site/requirements.txt
 	@$(find_python); echo "Setting up $(SITE_VENV) with $$($$python --version) and what builds the site"; \
 	rm -rf $(SITE_VENV); "$$python" -m venv $(SITE_VENV)
 	@$(SITE_VENV)/bin/python -m pip install -qq -r $<
+	@touch $@
+
+$(DOJO_VENV)/.installed: tests/dojo/requirements.txt pyproject.toml constraints.txt
+	@$(find_python); echo "Setting up $(DOJO_VENV) with $$($$python --version) and the frameworks' own servers"; \
+	rm -rf $(DOJO_VENV); "$$python" -m venv $(DOJO_VENV)
+	@$(DOJO_VENV)/bin/python -m pip install -qq -c constraints.txt -e '.[all]' --group frameworks
+	@$(DOJO_VENV)/bin/python -m pip install -qq --no-deps -r tests/dojo/requirements.txt
 	@touch $@
 
 $(MATRIX_VENVS)/%/.installed: tests/servers/peers/%.txt
@@ -217,6 +255,21 @@ $(MATRIX_VENVS)/%/.installed: tests/servers/peers/%.txt
 tests/e2e/node_modules/.installed: tests/e2e/package.json tests/e2e/package-lock.json
 	@echo 'Installing the clients that the end-to-end tests drive'
 	@npm ci --prefix tests/e2e --silent
+	@touch $@
+
+tests/e2e/a2a/node_modules/.installed: tests/e2e/a2a/package.json tests/e2e/a2a/package-lock.json
+	@echo "Installing A2A's own client"
+	@npm ci --prefix tests/e2e/a2a --silent
+	@touch $@
+
+tests/e2e/mcp/node_modules/.installed: tests/e2e/mcp/package.json tests/e2e/mcp/package-lock.json
+	@echo "Installing MCP's own clients"
+	@npm ci --prefix tests/e2e/mcp --silent
+	@touch $@
+
+tests/e2e/mcp-servers/node_modules/.installed: tests/e2e/mcp-servers/package.json tests/e2e/mcp-servers/package-lock.json
+	@echo 'Installing public MCP servers'
+	@npm ci --prefix tests/e2e/mcp-servers --silent
 	@touch $@
 
 tests/e2e/releases/node_modules/.installed: tests/e2e/releases/package.json tests/e2e/releases/package-lock.json

@@ -8,6 +8,7 @@ same pause. Everything else the wire needs is the engine's work.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -24,17 +25,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from ag_ui.core import BaseEvent, Message, RunAgentInput, Tool
 
-from agui_bridge.installed import (
-    InstalledAdapter,
-    adapter_of,
-    installed_adapters,
-    load_adapter,
-)
+from agui_bridge.installed import InstalledAdapter, adapter_of, installed_adapters, load_adapter
 from agui_bridge.policy import Policy
-from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
+from agui_bridge.protocol.answers.asks import Ask, Handoff, HoldEnd, Holds, Pause
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, RESPOND, Decision
-from agui_bridge.protocol.own_metadata import own_of
-from agui_bridge.protocol.threads.content_parts import known_messages
+from agui_bridge.protocol.callbacks import Callback, Callbacks, CalledBack, Standing
+from agui_bridge.protocol.threads.checkpoint import BegunAct
+from agui_bridge.protocol.threads.content_parts import known_messages, own_of
 from agui_bridge.protocol.threads.messages.call_ids import CallIds, ReplyIds
 from agui_bridge.protocol.threads.messages.taken_back import last_text
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
@@ -45,16 +42,25 @@ __all__ = [
     "Adapter",
     "AdapterCapabilities",
     "Ask",
+    "BegunAct",
     "CallIds",
+    "Callback",
+    "Callbacks",
+    "CalledBack",
+    "Checkpoint",
     "Handoff",
     "HandoffResults",
+    "HoldEnd",
+    "Holds",
     "InstalledAdapter",
+    "Looks",
     "PageAction",
     "Pause",
     "ReplyIds",
     "Resume",
     "Run",
     "RunItem",
+    "Standing",
     "StopSignal",
     "adapter_of",
     "close_items",
@@ -86,6 +92,10 @@ class AdapterCapabilities:
             announced, and deltas that fit nothing, which are otherwise left out with a warning.
         policy: has every tool call judged by `Run.policy` before it is executed; without it
             a bridge that has a policy refuses the adapter.
+        looks: has `look` (see `Looks`), so that a run may leave work: `Run.left`.
+        called_back: its framework calls the bridge back: see `CalledBack`.
+        holds: has `closed` (see `Holds`), so that a pause may be held: `Pause.held`.
+        checkpoints: yields a `Checkpoint` before and after each act of a run that wants them.
     """
 
     approve: bool = True
@@ -100,6 +110,10 @@ class AdapterCapabilities:
     policy: bool = False
     respond: bool = False
     null: bool = True
+    looks: bool = False
+    called_back: bool = False
+    holds: bool = False
+    checkpoints: bool = False
 
     @property
     def decisions(self) -> tuple[str, ...]:
@@ -154,12 +168,16 @@ class Resume:
         actors: by native id, who decided, where that is not the run's principal: the answers of
             one pause may come one after the other, and the run begins with the last. Each decision
             has its `actor` itself.
+        held: whether this process has held the pause until now, so that what waits for the answers
+            may still be here. It may be gone all the same. Call `check_lease` right before it is
+            given an answer.
     """
 
     continuation: Json
     decisions: Mapping[str, Decision]
     new_messages: Sequence[Message] = ()
     actors: Mapping[str, str] = field(default_factory=dict)
+    held: bool = False
 
 
 class StopSignal:
@@ -254,6 +272,17 @@ class Run:
             that is. None before the first run, after one that was lost, after a note of more than
             `max_memo_bytes`, and when the client has gone back (an edit, an answer asked anew):
             what it was made of is not in the conversation any more. Deleted with the thread.
+        left: what the adapter needs to find work that goes on at its framework after the run (plain
+            JSON, never shown), as the last run left it; None where there is none. Set it to a new
+            value any time: it is stored before the next item that you yield is told, so that a
+            process that dies leaves it too, or with the run's end. A stop of the run ends it. Until
+            a later run sets None, somebody calls `look` of the adapter, at most one at a time, in
+            whichever process.
+        looks: whether nobody sent an input: `look` has found something of the work that is left.
+            The run has no new messages. It tells what became of the work, and ends with a `Pause`
+            where that asks.
+        callbacks: what the framework told of this thread by calling back; None unless the adapter
+            declares `called_back`.
         superseded: ids of messages that a client took back (an edit, an answer asked anew): a
             framework that keeps the conversation itself removes them, and what it made of them.
             They are told again until a run has ended by itself. So is a message that a model's
@@ -276,6 +305,10 @@ class Run:
             adapter that takes something back yields a MESSAGES_SNAPSHOT made of it.
         raw_messages, raw_new_messages: `messages` and `new_messages` as JSON; copies, made once
             somebody looks at them.
+        checkpoints: whether a `Checkpoint` is to be yielded before each act begins, and with each
+            result: another process takes the run up then, should this one die.
+        standing: the `continuation` of the last one, in a run that was taken up; None in any other,
+            and where there was none yet: the run begins as the lost one did.
         silent: whether the input says nothing: it came for the sake of the state alone.
         check_lease: raises `Fenced` when another process may have taken the run over.
         check_stop: await it right before a tool begins, then look at `stop`: it reads from the
@@ -284,6 +317,8 @@ class Run:
             does not answer has nothing to say.
         policy: the bridge's; ask it with `agui_bridge.policy.judge` before each execution.
         mint: gives a new id, for messages and tool calls.
+        now: gives the time by the store's clock, in seconds since the epoch: what `Ask.expires_at`
+            is compared with.
     """
 
     agent: str
@@ -304,6 +339,9 @@ class Run:
     not_begun: Collection[str] = ()
     late_result: Callable[[str, str], None] = lambda call_id, content: None
     memo: Json = None
+    left: Json = None
+    looks: bool = False
+    callbacks: Callbacks | None = None
     superseded: Sequence[str] = ()
     archived: Sequence[str] = ()
     unkept: Sequence[Mapping[str, Json]] = ()
@@ -312,11 +350,14 @@ class Run:
     conversation: Callable[[], Sequence[Mapping[str, Json]]] = lambda: ()
     raw_messages: Sequence[Mapping[str, Json]] = ()
     raw_new_messages: Sequence[Mapping[str, Json]] = ()
+    checkpoints: bool = False
+    standing: Json = None
     silent: bool = False
     check_lease: Callable[[], None] = lambda: None
     check_stop: Callable[[], Awaitable[None]] = _nobody_asks
     policy: Policy | None = None
     mint: Callable[[], str] = field(default=lambda: "")
+    now: Callable[[], float] = time.time
 
     @cached_property
     def messages(self) -> list[Message]:
@@ -389,7 +430,29 @@ class Run:
         ]
 
 
-RunItem = BaseEvent | Pause | Handoff | str
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a run stands: yielded before an act begins and with its result (`Run.checkpoints`).
+
+    It is stored before the next item is asked for, with all that was yielded before it. What is
+    yielded after the last one is not stored before the next: a run that is taken up says it again.
+
+    Attributes:
+        continuation: what the adapter goes on from (JSON): all that was yielded until now is said.
+        begun: the acts that have begun, and have no result.
+        has_result: whether an act has come to its result since the last one.
+        events: are told with it, such as that result: stored together with it, or not at all.
+        stored: called once it is stored.
+    """
+
+    continuation: Json
+    begun: Sequence[BegunAct] = ()
+    has_result: bool = False
+    events: Sequence[BaseEvent | str] = ()
+    stored: Callable[[], None] = lambda: None
+
+
+RunItem = BaseEvent | Pause | Handoff | Checkpoint | str
 """What an adapter yields: content events (no RUN_*), text, and at the end a pause."""
 
 
@@ -410,6 +473,22 @@ class Adapter(Protocol):
 
     async def aclose(self) -> None:
         """Release what the adapter holds: at shutdown, used or not, and perhaps twice."""
+        ...
+
+
+@runtime_checkable
+class Looks(Protocol):
+    """An adapter whose framework goes on with something after the run: `capabilities.looks`."""
+
+    async def look(self, left: Json) -> bool:
+        """Say whether the thread is to be told of something; change nothing.
+
+        It is asked between the runs, less and less often, for a day at most. What it raises counts
+        as False.
+
+        Args:
+            left: what a run has set as `Run.left`.
+        """
         ...
 
 

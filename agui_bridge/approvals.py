@@ -13,8 +13,7 @@ from typing import Final
 
 from agui_bridge.errors import AgentMistake, ConfigurationError
 from agui_bridge.hooks import HookThreads
-from agui_bridge.protocol.approvals.narrowing import lacks_approvers
-from agui_bridge.protocol.threads.approval_rule import ApprovalRule
+from agui_bridge.protocol.threads.approval_rule import ApprovalRule, lacks_approvers
 from agui_bridge.protocol.threads.records import Json
 
 __all__ = ["Approvals", "ApprovalsFailed", "Match", "Question", "RuleList", "find_rule"]

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 __all__ = [
     "CODES",
@@ -135,6 +135,11 @@ CODES: Mapping[str, ErrorCode] = {
         "The run was lost, in this process or on a remote server; whether it acted is unknown.",
         "Check the effect yourself; it is not executed again. New messages are welcome.",
     ),
+    "RUN_GIVEN_UP": ErrorCode(
+        500,
+        "The run was lost with its process again and again, and came no further.",
+        "See the servers' logs for why they died; what has no result is unknown. Send it anew.",
+    ),
     "AGENT_ERROR": ErrorCode(
         500, "The agent raised an error.", "See the server's log under the run's id."
     ),
@@ -161,6 +166,12 @@ CODES: Mapping[str, ErrorCode] = {
     ),
     "THREAD_NOT_FOUND": ErrorCode(
         404, "There is no such thread here.", "Check the thread's id and the credentials.", False
+    ),
+    "CALLBACK_NOT_AWAITED": ErrorCode(
+        410,
+        "Nothing waits for this callback: its run was stopped, has ended, or was given up.",
+        "End what sent it; a new message begins anew.",
+        False,
     ),
     "INVALID_REFERENCE": ErrorCode(
         400,
@@ -279,9 +290,20 @@ class OutcomeUnknown(AdapterError):
 
 
 class AgentRefused(AdapterError):
-    """A guard of the agent (a guardrail, a moderation) would not go on; the message says why."""
+    """A guard of the agent (a guardrail, a moderation) would not go on; the message says why.
+
+    Args:
+        message: goes to the client.
+        of: what the guard refuses: the user's "message" or the agent's "reply". People see both,
+            and no agent is sent them any more, but for a message of whose calls the reply was, and
+            these calls. None: the thread stays as it is.
+    """
 
     code = "AGENT_REFUSED"
+
+    def __init__(self, message: str, *, of: Literal["message", "reply"] | None = None) -> None:
+        super().__init__(message)
+        self.of = of
 
 
 class ProtocolViolation(AdapterError):

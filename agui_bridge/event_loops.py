@@ -11,8 +11,6 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Final, Generic, TypeVar
 
-__all__ = ["PerLoop"]
-
 logger: Final = logging.getLogger("agui_bridge")
 
 T = TypeVar("T")

@@ -18,10 +18,8 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["dataclass", "replace"]
-
 if TYPE_CHECKING:
-    from dataclasses import dataclass, replace
+    from dataclasses import dataclass as dataclass, replace as replace
 else:
 
     def dataclass(*, frozen: bool, slots: bool) -> Callable[[type], type]:

@@ -14,8 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, Final
 
-__all__ = ["HookThreads"]
-
 _THREADS: Final = 32
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from agui_bridge.errors import BridgeError, ConfigurationError
 
-__all__ = ["DEBUG_HINT", "import_object", "look_in"]
+__all__ = ["import_object"]
 
 DEBUG_HINT: Final = "--debug shows the whole trace."
 

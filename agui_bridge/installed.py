@@ -8,15 +8,6 @@ from typing import Any
 
 from agui_bridge.errors import ConfigurationError
 
-__all__ = [
-    "ENTRY_POINTS",
-    "FRAMEWORKS",
-    "InstalledAdapter",
-    "adapter_of",
-    "installed_adapters",
-    "load_adapter",
-]
-
 ENTRY_POINTS = "agui_bridge.adapters"
 """The entry-point group by which adapters, ours and third parties', are found."""
 
@@ -83,7 +74,9 @@ def adapter_of(found: object) -> Any:
             it.
     """
     modules = [base.__module__ + "." for base in type(found).__mro__]
-    for entry in entry_points(group=FRAMEWORKS):
+    # A part of a framework may have an adapter of its own.
+    known = sorted(entry_points(group=FRAMEWORKS), key=lambda entry: -entry.name.count("."))
+    for entry in known:
         if any(module.startswith(entry.name + ".") for module in modules):
             return _load(entry)(found)
     return None

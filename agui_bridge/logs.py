@@ -13,7 +13,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TextIO
 
-from agui_bridge.engine.observing.log_context import present_run
+from agui_bridge.engine.telemetry import present_run
 
 __all__ = [
     "JsonFormatter",

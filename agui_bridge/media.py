@@ -20,8 +20,6 @@ from urllib.parse import urlsplit
 from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.content_parts import KNOWN_PARTS, file_name
 
-__all__ = ["NO_HANDLES", "Handles", "Kind", "Media", "handles_at", "left_out", "media_of"]
-
 logger = logging.getLogger(__name__)
 
 Kind = Literal["image", "audio", "video", "document"]

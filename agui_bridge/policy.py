@@ -6,7 +6,7 @@ may run a call is told in four places:
 1. `policy`: what a policy is shown, what it may say, and how it is asked.
 2. `tool_gate`: what stands before each tool that an adapter executes, the policy among it.
 3. `agents.function.policy_gate`: the same in function agents, which keep what was decided.
-4. `engine.run.decided_calls`: what people approved, until each call has its result.
+4. `engine.run.claim`: what people approved, until each call has its result.
 
 Source: AG-UI's draft "Interrupt-Aware Run Lifecycle", "Policy Enforcement".
 """
@@ -21,7 +21,33 @@ from agui_bridge.errors import AdapterError, AgentMistake
 from agui_bridge.hooks import HookThreads
 from agui_bridge.protocol.threads.records import Json, Principal
 
-__all__ = ["CallDenied", "Policy", "PolicyFailed", "ProposedCall", "Verdict", "judge"]
+__all__ = ["CallDenied", "Policy", "PolicyFailed", "ProposedCall", "ToolHints", "Verdict", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHints:
+    """What is said of a tool by who made it: an MCP server, for one. Nobody has checked it.
+
+    Attributes:
+        read_only: whether it changes nothing; None where nobody said.
+        destructive: whether it may destroy something; None where nobody said.
+        idempotent: whether calling it again changes nothing more; None where nobody said.
+        open_world: whether it deals with things outside; None where nobody said.
+        title: its name for people.
+        server: the MCP server that it is of.
+        trusted: whether the agent's author trusts who says so.
+    """
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+    title: str | None = None
+    server: str | None = None
+    trusted: bool = False
+
+
+NO_HINTS: Final = ToolHints()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +64,8 @@ class ProposedCall:
         approved_by: who did; of several, the last.
         approvers: everybody who did, in their order: several where the question's approval rule
             wants as many.
+        hints: what is said of the tool, where anybody says something. Untrusted ones should make
+            nothing easier.
     """
 
     agent: str
@@ -48,6 +76,7 @@ class ProposedCall:
     approved: bool = False
     approved_by: str | None = None
     approvers: tuple[str, ...] = ()
+    hints: ToolHints = NO_HINTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +116,8 @@ _VERDICTS: Final[Mapping[object, Verdict]] = {
 class CallDenied(AdapterError):
     """A tool call was not executed: the policy denied it, or nobody approved what it asked.
 
+    The policy may also have stopped one that had begun; see `begun`.
+
     When the agent does not catch it, the run ends with RUN_ERROR AGENT_ERROR and this text.
 
     Attributes:
@@ -94,6 +125,7 @@ class CallDenied(AdapterError):
         by: who said so.
         reason: why, if that is known.
         cause: why nobody decided: cancelled or expired; None when somebody did.
+        begun: whether it had begun and asked in its middle: then it was executed in part, perhaps.
     """
 
     def __init__(
@@ -102,15 +134,19 @@ class CallDenied(AdapterError):
         by: Literal["policy", "person"],
         reason: str | None = None,
         cause: Literal["cancelled", "expired"] | None = None,
+        *,
+        begun: bool = False,
     ) -> None:
         what = f"nobody approved it ({cause})" if cause else f"the {by} refused it"
         # A person's words are payload: they stay out of what is logged.
         why = f" {reason}" if reason and by == "policy" else ""
-        super().__init__(f"The tool call {tool!r} was not executed: {what}.{why}")
+        came = "went no further" if begun else "was not executed"
+        super().__init__(f"The tool call {tool!r} {came}: {what}.{why}")
         self.tool = tool
         self.by = by
         self.reason = reason
         self.cause = cause
+        self.begun = begun
 
 
 class PolicyFailed(AgentMistake):

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import wrap
+from types import TracebackType
 from typing import Final, TextIO
 
 import click
 
-__all__ = ["Terminal", "paint"]
-
 _UNLIMITED: Final = 10_000
 _NARROWEST: Final = 20
+_ISOLATE: Final = "\u2068"
+_ISOLATE_END: Final = "\u2069"
+"""Around a text whose direction would turn what stands beside it; a line's end ends it, too."""
 
 
 def paint(text: str, *colour: str) -> str:
@@ -105,6 +108,7 @@ class Terminal:
                 for cell, width in zip(first, widths, strict=True)
             )
             told = [last] if _length(last) <= room else wrap(click.unstyle(last), room)
+            told = list(_isolated(told))
             lines.append((begin + told[0]).rstrip())
             lines += [" " * indent + line for line in told[1:]]
         return lines
@@ -133,19 +137,28 @@ class Terminal:
         if ends:
             self.say(paint("╰─", *colour))
 
-    def framed_lines(self, lines: Iterable[str]) -> list[str]:
+    def framed_lines(self, lines: Iterable[str], *, goes_on: str = "") -> list[str]:
         """Lines as a frame has room for them: the rest of a long one stands below it.
 
         A terminal would begin the rest at its left side, where other lines than the frame's stand.
+
+        Args:
+            lines: any.
+            goes_on: what the rest of a line begins with, where it could be taken for a line.
         """
         room = max(self.width - len("│ "), _NARROWEST)
-        return [part for line in lines for part in _folded(line, room)]
+        return [
+            f"{goes_on if at else ''}{part}"
+            for line in lines
+            for at, part in enumerate(_isolated(_folded(line, room, len(goes_on))))
+        ]
 
 
-def _folded(line: str, room: int) -> Iterator[str]:
+def _folded(line: str, room: int, less: int) -> Iterator[str]:
     if _length(line) <= room:
         yield line
         return
+    room -= less
     begin = taken = 0
     plain = click.unstyle(line).expandtabs()
     for at, character in enumerate(plain):
@@ -155,6 +168,15 @@ def _folded(line: str, room: int) -> Iterator[str]:
             begin, taken = at, 0
         taken += columns
     yield plain[begin:]
+
+
+def _isolated(parts: Iterable[str]) -> Iterator[str]:
+    """The parts of one line as lines, of which each ends the isolate that goes on in the next."""
+    begins = ""
+    for part in parts:
+        text = begins + part
+        begins = _ISOLATE if text.rfind(_ISOLATE) > text.rfind(_ISOLATE_END) else ""
+        yield text + _ISOLATE_END if begins else text
 
 
 def _length(text: str) -> int:
@@ -167,3 +189,72 @@ def _columns(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+# --- how far a long command is ---
+#
+# A line that changes in a terminal, a line now and then elsewhere.
+
+_SECONDS: Final = 10.0
+"""Between two lines where nobody looks: a log shows that the command lives, and stays short."""
+_BEGIN_AND_CLEAR: Final = "\r\x1b[2K"
+
+
+class Progress:
+    """Tells on standard error, so that results alone stand in the output.
+
+    The line in a terminal is gone when the block ends.
+    """
+
+    def __init__(
+        self, terminal: Terminal | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Begin to count the time.
+
+        Args:
+            terminal: standard error by default.
+            clock: gives seconds.
+        """
+        self._terminal = terminal or Terminal(sys.stderr)
+        self._clock = clock
+        self._told = clock()
+        self._shown = False
+
+    def tell(self, text: str) -> None:
+        """Say how far it is; may be called as often as something has changed.
+
+        Args:
+            text: one line.
+        """
+        if self._terminal.is_terminal:
+            self._terminal.say(f"{_BEGIN_AND_CLEAR}{text[: self._terminal.width - 1]}", end="")
+            self._shown = True
+        elif self._clock() >= self._told + _SECONDS:
+            self._told = self._clock()
+            self._terminal.say(text)
+
+    def say(self, text: str) -> None:
+        """Write a line that stays.
+
+        Args:
+            text: one line, painted or not.
+        """
+        self.clear()
+        self._terminal.say(text)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the line away, before something else is written."""
+        if self._shown:
+            self._terminal.say(_BEGIN_AND_CLEAR, end="")
+            self._shown = False

@@ -15,23 +15,22 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.detecting import detection
-from benchmarks.encoding import encoding, engine
-from benchmarks.frameworks import frameworks
-from benchmarks.idling import idle
-from benchmarks.importing import importing
-from benchmarks.long_threads import long
-from benchmarks.plan import FULL, QUICK, TINY
-from benchmarks.report import as_json, as_markdown, print_table
-from benchmarks.resuming import cycles, interrupt
+from benchmarks.budget.detecting import detection
+from benchmarks.budget.encoding import encoding, engine
+from benchmarks.budget.frameworks import frameworks
+from benchmarks.budget.idling import idle
+from benchmarks.budget.importing import importing
+from benchmarks.budget.long_threads import long
+from benchmarks.budget.report import as_json, as_markdown, print_table
+from benchmarks.budget.sealing import audit
+from benchmarks.budget.steps import steps
+from benchmarks.budget.streaming import first, ready, suspending
+from benchmarks.budget.trips import trips
+from benchmarks.budget.validating import validation
+from benchmarks.measuring.plan import FULL, QUICK, TINY
+from benchmarks.measuring.resuming import cycles, interrupt
+from benchmarks.measuring.setup import Setup
 from benchmarks.rows import BenchmarkBroken, Row
-from benchmarks.sealing import audit
-from benchmarks.setup import Setup
-from benchmarks.streaming import first, ready, suspending
-from benchmarks.trips import trips
-from benchmarks.validating import validation
-
-__all__ = ["SCENARIOS", "main"]
 
 SCENARIOS: Mapping[str, Callable[[Setup], list[Row]]] = {
     "encode": lambda setup: encoding(setup.plan),
@@ -48,6 +47,7 @@ SCENARIOS: Mapping[str, Callable[[Setup], list[Row]]] = {
     "trips": trips,
     "long": long,
     "audit": audit,
+    "steps": steps,
     "cycles": cycles,
 }
 """The scenarios by name; each gives rows called `name/…`."""

@@ -20,13 +20,11 @@ from collections.abc import Callable, Sequence
 import uvloop
 from starlette.types import ASGIApp, Message
 
-from benchmarks.load import Conversation
-from benchmarks.process import ROOT, environment
-from benchmarks.requests import new_thread, request
-from benchmarks.resuming import approving
+from benchmarks.contenders.process import ROOT, environment
+from benchmarks.measuring.load import Conversation
+from benchmarks.measuring.requests import new_thread, request
+from benchmarks.measuring.resuming import approving
 from benchmarks.rows import BenchmarkBroken
-
-__all__ = ["instructions", "main"]
 
 _TOKENS = 1_000
 
@@ -37,8 +35,8 @@ _COUNTED = re.compile(r"I\s+refs:\s+([\d,]+)")
 
 def _app(contender: str, store: str) -> ASGIApp:
     # Imported here: the process that asks valgrind needs none of them.
-    from benchmarks import servers
-    from benchmarks.bare import bare
+    from benchmarks.contenders import servers
+    from benchmarks.contenders.bare import bare
 
     contenders: dict[str, Callable[[str, int], ASGIApp]]
     contenders = {"bridge": servers.bridge, "bare": bare, "starlette": servers.starlette}
@@ -116,7 +114,8 @@ async def _rounds(contender: str, store: str, count: int, *, stream: bool) -> No
 def _counted(arguments: Sequence[str], count: int) -> int:
     """Instructions of a process that carries out so many rounds."""
     command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
-    program = [sys.executable, "-m", "benchmarks.instructions", *arguments, "--rounds", str(count)]
+    module = "benchmarks.instructions"
+    program = [sys.executable, "-m", module, *arguments, "--rounds", str(count)]
     # The order of sets, and with it some of the work, hangs on the hashes of texts.
     env = {**environment(), "PYTHONHASHSEED": "0"}
     ended = subprocess.run([*command, *program], cwd=ROOT, env=env, capture_output=True, text=True)

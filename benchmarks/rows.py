@@ -6,8 +6,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["BenchmarkBroken", "Row", "ratio"]
-
 
 class BenchmarkBroken(Exception):
     """A contender does not do what it is measured for: its numbers would mean nothing."""

@@ -7,11 +7,13 @@ The agent at /agents/target heeds these user messages:
     send X      one gated call of send_email to X-0
     both X      two of them in parallel, to X-0 and X-1
     form X      a form: {quarter: Q1..Q4, year: integer}
+    amid X      a call of send_report, whose tool asks for a quarter in its middle
     confirm X   a plain confirmation
     sure X      a plain confirmation, after which send_email is called at once
     falsy X     a question that `false` answers
     brief X     as send, and the question expires after a second
     frontend X  a call of the application's tool show_page
+    mixed X     as send and frontend, at once
     slow N      streams N tokens, one every 50 ms
     crash X     a gated call whose tool appends its line, then kills the process
 
@@ -31,7 +33,17 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from agui_bridge import BearerTokens, Bridge, FunctionRun, Principal, Settings
+from agui_bridge import (
+    Answer,
+    Ask,
+    BearerTokens,
+    Bridge,
+    FunctionRun,
+    NeedsInput,
+    Principal,
+    Settings,
+    answered,
+)
 from examples.guide import serve_here
 
 LOOPBACK = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
@@ -91,6 +103,24 @@ def make_bridge(
         _append(effects, {"tool": "send_email", "to": to, "body": body})
         return f"sent to {to}"
 
+    async def send_report(to: str) -> str | NeedsInput:
+        given = answered()
+        if given is None:
+            return NeedsInput(
+                [
+                    Ask(
+                        "which",
+                        message="Of which quarter?",
+                        response_schema=Quarter.model_json_schema(),
+                    )
+                ]
+            )
+        match given.answers["which"]:
+            case Answer({"quarter": quarter}):
+                _append(effects, {"tool": "send_report", "to": to, "quarter": quarter})
+                return f"sent to {to}"
+        return "not sent"
+
     async def crash(to: str, body: str) -> str:
         _append(effects, {"tool": "send_email", "to": to, "body": body})
         os.kill(os.getpid(), signal.SIGKILL)
@@ -123,6 +153,8 @@ def make_bridge(
         elif verb == "form":
             form = await run.ask(f"Which quarter for {name}?", schema=Quarter)
             yield "No quarter." if form is None else f"Quarter: {form.quarter} {form.year}."
+        elif verb == "amid":
+            yield f"Outcome: {await run.call('send_report', {'to': name}, send_report)}."
         elif verb == "confirm":
             yes = await run.confirm(f"Go on with {name}?")
             yield "Confirmed." if yes else "Not confirmed."
@@ -139,6 +171,12 @@ def make_bridge(
         elif verb == "frontend":
             shown = await run.frontend_tool("show_page", {"page": name})
             yield f"Shown: {shown}."
+        elif verb == "mixed":
+            outcome, shown = await asyncio.gather(
+                gated(run, f"{name}-0@example.com", send_email),
+                run.frontend_tool("show_page", {"page": name}),
+            )
+            yield f"Outcome: {outcome}. Shown: {shown}."
         elif verb == "slow":
             for number in range(int(name) if name.isdecimal() else 20):
                 await asyncio.sleep(TOKEN_SECONDS)

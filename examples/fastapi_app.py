@@ -1,6 +1,6 @@
 """Agents in a FastAPI app of your own, for the people whom that app has signed in.
 
-    pip install agui-bridge fastapi
+    pip install . fastapi
     python -m examples.fastapi_app                       # http://127.0.0.1:8787/docs
 
 Sign in, say something, see what is asked, and approve it:

@@ -7,14 +7,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agui_bridge.cli.progress import Progress
+from agui_bridge.terminal import Progress
+from benchmarks.contenders.stores import VARIABLES, own_stores
 from benchmarks.rows import BenchmarkBroken
-from benchmarks.stores import VARIABLES, own_stores
 from loadtest.idle import stand_idle
 from loadtest.neighbours import stand_neighbours
 from loadtest.pressure import Result, press
-
-__all__ = ["main"]
 
 STORES = ("sqlite", "postgresql", "redis")
 

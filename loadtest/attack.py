@@ -15,8 +15,6 @@ from collections.abc import Sequence
 
 from loadtest.hostile_inputs import hostile_request, long_thread_requests, needs_long_thread
 
-__all__ = ["main"]
-
 _PATH = "/agents/target"
 _PATIENCE = 60.0
 _THREAD = "0" * 32

@@ -9,8 +9,6 @@ from typing import Any
 
 import httpx
 
-__all__ = ["Answer", "approval", "send", "stop"]
-
 
 @dataclass(frozen=True)
 class Answer:

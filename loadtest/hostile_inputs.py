@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["HOSTILE_KINDS", "hostile_request", "long_thread_requests", "needs_long_thread"]
-
 _FILL: Final = 600
 """Characters that a text may have where there are ten thousand of them."""
 

@@ -12,12 +12,10 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.ports import free_port
+from benchmarks.contenders.ports import free_port
 from loadtest.client import send
 from loadtest.pressure import Result
 from loadtest.replica import Replica
-
-__all__ = ["stand_idle"]
 
 STREAMS = 2000
 AT_ONCE = 100

@@ -13,11 +13,9 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.ports import free_port
+from benchmarks.contenders.ports import free_port
 from loadtest.replica import Replica
 from loadtest.rounds import Load
-
-__all__ = ["Result", "press"]
 
 THREADS = 200
 ROUNDS_OF_A_THREAD = 3

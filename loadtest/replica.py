@@ -10,9 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.process import ROOT, environment, resident_bytes
-
-__all__ = ["Memory", "Replica"]
+from benchmarks.contenders.process import ROOT, environment, resident_bytes
 
 PATIENCE = 60.0
 

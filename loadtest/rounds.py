@@ -13,8 +13,6 @@ import httpx
 
 from loadtest.client import Answer, approval, send, stop
 
-__all__ = ["Load"]
-
 DONE: Final = frozenset({"success"})
 RACED: Final = frozenset({"success", "INTERRUPT_ALREADY_ANSWERED"})
 UNAVAILABLE: Final = frozenset({"503 STORE_UNAVAILABLE", "STORE_UNAVAILABLE"})

@@ -8,8 +8,6 @@ from typing import Final
 
 from agui_bridge import FunctionRun
 
-__all__ = ["QUIET_SCOPE", "target"]
-
 QUIET_SCOPE: Final = "quiet"
 
 _WORDS: Final = 16

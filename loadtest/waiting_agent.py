@@ -12,8 +12,6 @@ from collections.abc import AsyncIterator
 from agui_bridge import Bridge, FunctionRun, Settings
 from agui_bridge.http.server import serve
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Serve until killed."""

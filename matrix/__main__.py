@@ -15,14 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from agui_bridge.cli.progress import Progress
 from agui_bridge.conformance import CHECKS, Result
+from agui_bridge.terminal import Progress
 from matrix.judging import SETTINGS, Judged, judge, unkept, worse
 from matrix.limits import LIMITS
 from matrix.page import JUDGED, Verdict, matrix_page
 from tests.servers.peers.peer import VARIANTS
-
-__all__ = ["ENVIRONMENTS", "PAGE", "faults_of", "main"]
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "matrix.md"

@@ -16,8 +16,6 @@ from agui_bridge.conformance import Config, Report, Result, run_suite
 from examples.approval_target import TOKENS
 from tests.servers.peers.peer import ENVIRONMENT, Variant, python_of, running
 
-__all__ = ["SETTINGS", "Judged", "Setting", "judge", "unkept", "worse"]
-
 
 @dataclass(frozen=True, slots=True)
 class Setting:

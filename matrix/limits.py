@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["LIMITS", "Limit"]
-
 _AG_UI: Final = "https://github.com/ag-ui-protocol/ag-ui"
 _AGNO: Final = "https://github.com/agno-agi/agno"
 

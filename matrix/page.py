@@ -15,8 +15,6 @@ from matrix.limits import LIMITS, Limit
 from tests.servers.peers.peer import VARIANTS
 from tests.servers.peers.record import measured_with
 
-__all__ = ["JUDGED", "Verdict", "matrix_page", "rows"]
-
 JUDGED: Final = tuple(name for name, variant in VARIANTS.items() if variant.asks)
 """The variants that the page tells of, in its order."""
 

@@ -92,8 +92,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.e2e)
     if hasattr(config, "workerinput"):
         # Files are handed to workers in this order: at the end all have short ones to share.
-        slow = Counter(item.path for item in items if _is_slow(item))
-        items.sort(key=lambda item: -slow[item.path])
+        tests = Counter(item.path for item in items)
+        items.sort(key=lambda item: -tests[item.path])
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -114,10 +114,6 @@ def pytest_terminal_summary(
         terminalreporter.section("skipped, which CI does not accept", red=True)
         for skip in skips:
             terminalreporter.line(skip)
-
-
-def _is_slow(item: pytest.Item) -> bool:
-    return any(item.get_closest_marker(mark) for mark in ("slow", "soak"))
 
 
 def _forbidden_skips(config: pytest.Config) -> list[str]:

@@ -88,14 +88,17 @@ def test_the_defaults_are_the_seeds(tmp_path: Path) -> None:
     ("old", "new", "told"),
     [
         ("name: approval-agent", "title: x", r"agent.yaml:3: metadata.name: is missing"),
-        ("superagent/v1", "superagent/v9", r"agent.yaml:1: apiVersion: must be one of"),
-        ("chat_model_agent", "react_agent", r"agent.yaml:7: spec.type: must be one of"),
+        ("superagent/v1", "superagent/v9", r"agent.yaml:1: apiVersion: must be .superagent"),
+        ("chat_model_agent", "react_agent", r"agent.yaml:7: spec.type: must be .chat_model"),
         ("primary: gpt-4o", "secondary: x", r"agent.yaml:8: spec.model.primary: is missing"),
         ("enabled: true", 'enabled: "yes"', r"agent.yaml:14: spec.interrupt.enabled: must be tr"),
         ("_backend: redis", "_backend: etcd", r":15: spec.interrupt.checkpoint_backend: must be"),
         ("_seconds: 300", "_seconds: 0", r":16: spec.interrupt.timeout_seconds: must be above 0"),
         ("_seconds: 300", "_seconds: soon", r":16: .*timeout_seconds: must be a whole number"),
         ("backend: builtin", "backend: vector", r"agent.yaml:18: spec.memory.backend: must be"),
+        ("backend: builtin", "backend: mem0", r":18: .*'mem0' is a memory of SuperAgent's server"),
+        ("chat_model_agent", "agentloop", r":7: spec.type: 'agentloop' is for SuperAgent's server"),
+        ("chat_model_agent", "chat", r":7: spec.type: must be 'chat_model_agent'"),
         ('"1.0.0"', "1.0", r"agent.yaml:5: metadata.version: must be text; write it in quotes"),
         ("primary: gpt-4o", "primary: ${NO_SUCH}", r":9: spec.model.primary: .*NO_SUCH is not set"),
         ("enabled: true", "enabled: true\n    keywords: ['`code`']", r":13: spec.interrupt: The p"),
@@ -128,6 +131,27 @@ def test_unknown_keys_warn_with_file_and_line(
         f"{path}:3: labels: unknown key; it has no effect",
         f"{path}:16: spec.interrupt.enabeld: unknown key; it has no effect",
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("fallback: gpt-4o-mini", "an endpoint at `base_url` may fall back"),
+        ("router: capability-based", "an endpoint at `base_url` may route"),
+        ("observability: {tracing: true}", "the bridge's telemetry is for all agents"),
+        ("middleware: [{name: audit_log}]", "policies and hooks of the bridge judge"),
+        ("sub_agents: [{ref: other}]", "a tool of yours may ask another agent"),
+    ],
+)
+def test_keys_of_superagents_server_warn_with_what_there_is_instead(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, key: str, told: str
+) -> None:
+    indent = "    " if key.startswith(("fallback", "router")) else "  "
+    path = written(tmp_path, SEED.replace("gpt-4o\n", f"gpt-4o\n{indent}{key}\n", 1))
+    with caplog.at_level(logging.WARNING):
+        AgentFile.read(path)
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "a key of SuperAgent's server" in said and told in said
 
 
 def test_the_model_may_come_from_the_environment_and_a_prompt_stays_as_it_is(
@@ -259,6 +283,7 @@ async def test_a_tool_of_a_file_is_executed_once_it_is_approved(
         (":look", ":loook", r"agent.yaml:\d+: spec.tools.0.function: .*loook"),
         (":look", ":address", r"is no function, but 'a@b.example'"),
         ("function: tools", "function: no_such", r"There is no module"),
+        ("function: ", "ref: ", r"is a tool of SuperAgent's server"),
         ("name: mail", "name: look", r"Two tools are called 'look'"),
         ("requireApproval: true", "requireApproval: 1", r"requireApproval: must be true or false"),
     ],

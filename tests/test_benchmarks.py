@@ -12,9 +12,9 @@ import pytest
 import redis
 
 from benchmarks.__main__ import main
-from benchmarks.framework_agents import FRAMEWORKS, is_installed
+from benchmarks.budget.framework_agents import FRAMEWORKS, is_installed
 from benchmarks.instructions import main as count
-from benchmarks.load import first_event
+from benchmarks.measuring.load import first_event
 from benchmarks.rows import BenchmarkBroken
 from tests.support.postgres import execute, server
 from tests.support.redis_server import redis_url
@@ -98,7 +98,7 @@ def test_every_row_of_the_budget_is_measured_and_every_contender_works(
     assert [name for name in rows if name not in printed] == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_servers_are_started_and_measured(tmp_path: Path) -> None:
     rows = measured(tmp_path / "bench.json", *SOME)
 
@@ -107,7 +107,7 @@ def test_servers_are_started_and_measured(tmp_path: Path) -> None:
     assert all(min(row["samples"]) > 0 for row in rows.values())
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "what",
     [["--contender", "bridge"], ["--contender", "bare"], ["--stream"]],

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadtest import __main__ as command
-from loadtest import idle, neighbours, pressure
+from loadtest import __main__ as command, idle, neighbours, pressure
 from loadtest.client import Answer
 from loadtest.neighbours import Neighbours
 from loadtest.pressure import Result
@@ -16,7 +15,7 @@ from loadtest.replica import Memory
 from loadtest.rounds import Load
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_replicas_pass_with_little_load(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,7 +45,7 @@ def test_replicas_and_idle_streams_pass_with_little_load(
     assert said.endswith("load: nothing twice, nothing lost, no answer unexplained\n")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(120)
 def test_neighbours_are_measured_by_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -109,6 +109,21 @@ def test_every_file_that_is_linked_is_there_and_it_is_short() -> None:
     assert len(text.splitlines()) <= 200
 
 
+def test_the_comparison_is_the_matrixs() -> None:
+    """Each row has the figures of a row of docs/matrix.md, and the order is its order."""
+    figures = (
+        r"^\| [^|]+ \| (?:\S+ \| )?(\d+ of \d+) \| (?:\d+ of \d+ \| )?(\d+ of \d+) \| ([\d, ]+) \|$"
+    )
+    told = re.findall(figures, README.read_text(encoding="utf-8"), re.MULTILINE)
+    matrix = (ROOT / "docs" / "matrix.md").read_text(encoding="utf-8")
+    measured = [
+        (alone, behind, re.sub(r", \d+, ", ", ", twice))
+        for alone, behind, twice in re.findall(figures, matrix, re.MULTILINE)
+    ]
+    assert len(told) == 8
+    assert told == [row for row in measured if row in told]
+
+
 async def test_the_fastapi_snippet_serves_the_agent(agents: ModuleType) -> None:
     import httpx
 

@@ -1,12 +1,17 @@
 """The scripts behind docs/scaling.md: each still measures what it says, in small."""
 
-from dataclasses import replace
-
 import pytest
 
-from benchmarks import background, capacity, many_questions, per_run
-from benchmarks import throughput as throughput_command
-from benchmarks.capacity import Constants, costs, plan, throughput
+from benchmarks.scaling import (
+    background,
+    capacity,
+    idle_bridges,
+    many_questions,
+    open_streams,
+    per_run,
+    throughput as throughput_command,
+)
+from benchmarks.scaling.capacity import Constants, plan, throughput
 from tests.support.postgres import server
 from tests.support.redis_server import redis_url
 
@@ -14,12 +19,6 @@ SMALL = Constants(
     trips=10,
     bridge_ms=6,
     store_ms=3,
-    announced=4,
-    hear_ms=0,
-    hear_store_ms=0,
-    send_ms=0,
-    measured_at=1,
-    gather=0,
     poll=2,
     kilobytes=1.0,
     connections=11,
@@ -30,39 +29,13 @@ SMALL = Constants(
 def test_capacity_follows_from_the_constants(capsys: pytest.CaptureFixture[str]) -> None:
     found = plan(SMALL, 1_000, 2**20)
 
-    assert found is not None
     assert (found.processes, found.stores, found.connections) == (10, 3, 110)
     assert found.trips == 10_020
     assert found.gigabytes == pytest.approx(1.0)
-    assert found.heard == 36_000
     assert found.full_at == pytest.approx(400)
 
     capacity.main(["--store", "Redis", "--runs", "1", "--set", "connections=7"])
     assert ", 7 connections" in capsys.readouterr().out
-
-
-def test_what_others_hear_makes_runs_dearer_and_fills_them_at_last() -> None:
-    loud = replace(SMALL, hear_ms=0.05, hear_store_ms=0.01)
-
-    assert costs(loud, 1, 100) == (6, 3)
-    assert costs(loud, 11, 100) == pytest.approx((8, 3.4))
-    # A hundred a second in each process: four changes in a hundredth of a second share one.
-    assert costs(replace(loud, gather=0.01), 11, 1_100) == pytest.approx((6.4, 3.08))
-
-    found, quiet = plan(loud, 1_000, 0), plan(SMALL, 1_000, 0)
-    assert found is not None
-    assert quiet is not None
-    assert found.processes > quiet.processes
-    # 60 % of a core hears 3,000 runs a second with four announcements each, and does nothing else.
-    assert plan(loud, 3_000, 0) is None
-
-
-def test_announcements_that_share_less_are_sent_more_often() -> None:
-    gathering = replace(SMALL, send_ms=0.5, measured_at=100, gather=0.01)
-
-    assert costs(gathering, 1, 100)[0] == pytest.approx(6)
-    # A tenth of that in each process: 0.8 announcements for a run become 2.86.
-    assert costs(gathering, 10, 100)[0] == pytest.approx(6 + 0.5 * (4 / 1.4 - 0.8))
 
 
 def test_what_shares_a_machine_is_limited_by_its_cores_or_by_one_process() -> None:
@@ -75,6 +48,36 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Give up where there is no PostgreSQL and none can be started, or no Redis."""
     server()
     redis_url(tmp_path_factory.getbasetemp())
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("stores")
+def test_silent_streams_ask_nothing_and_a_restart_refuses_nobody() -> None:
+    few, many = (open_streams.measure(streams, 10, 6.0) for streams in (20, 120))
+    cell = dict(zip(open_streams.HEAD, many, strict=True))
+
+    # Polls for stops, and renewals of all leases together: as much for few as for many.
+    assert float(many[3]) <= float(few[3]) + 2
+    # A look, what is said meanwhile, and the word to the owner.
+    assert float(cell["trips/s of one"]) <= 4
+    assert cell["after a restart: refused"] == "0"
+    # A page finds its run lost, has that written, and looks again.
+    assert float(cell["trips of a page"]) <= 6
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("stores")
+@pytest.mark.parametrize("channels", [0, 1])
+@pytest.mark.parametrize("store", ["PostgreSQL", "Redis", "Redis Cluster"])
+def test_idle_bridges_are_counted(
+    store: str, channels: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--stores", store, "--bridges", "3", "--channels", str(channels)]
+    idle_bridges.main([*given, "--settle", "1", "--seconds", "6"])
+
+    assert f"| {store} | 3 | {channels} | " in capsys.readouterr().out
 
 
 @pytest.mark.soak

@@ -23,8 +23,7 @@ from agui_bridge.protocol.threads.marks import marks_of, unmarked
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Turn, text_of, turns_of
 from agui_bridge_adk.content import user_parts
-
-__all__ = ["Conversation", "dumped", "instructions_of", "loaded", "memo_of", "read_conversation"]
+from agui_bridge_adk.state import without_context
 
 _HISTORY: Final = "history"
 """The invocation of events that were made of messages."""
@@ -57,18 +56,20 @@ def dumped(events: Iterable[Event]) -> list[Json]:
         told: dict[str, Any] = json.loads(event.model_dump_json(by_alias=True, exclude_none=True))
         actions = told.get("actions") or {}
         actions.pop("stateDelta", None)
+        without_context(told)
         told["actions"] = {name: value for name, value in actions.items() if value not in ({}, [])}
         made.append(told)
     return made
 
 
 def loaded(events: Iterable[Json]) -> list[Event]:
-    """Events from what `dumped` gave.
+    """Events from what `dumped` gave, or from the texts of it.
 
     Raises:
         ValidationError: the installed ADK reads them no more.
     """
-    return [Event.model_validate_json(json.dumps(event)) for event in events]
+    texts = (event if isinstance(event, str) else json.dumps(event) for event in events)
+    return [Event.model_validate_json(text) for text in texts]
 
 
 def read_conversation(run: Run, root: str, handles: Handles) -> Conversation:
@@ -111,7 +112,8 @@ def memo_of(
     """
     return {
         "marks": [*marks_of(run.raw_messages), *said],
-        "events": dumped(events),
+        # As texts: whoever checks, copies and stores them has nothing to walk through.
+        "events": [json.dumps(event) for event in dumped(events)],
         "author": author,
         "state": private,
     }

@@ -2,58 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal
 from uuid import uuid4
 
 from google.adk.events import Event
+from google.adk.workflow import BaseNode
 from google.genai import types
 from pydantic import ValidationError
 
 from agui_bridge.errors import NotDelivered
+from agui_bridge.frameworks.private_names import installed_version
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import (
     ANSWER,
+    APPROVE,
     DECLINE,
     Answer,
     Approve,
     Decision,
 )
-from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.protocol.turns import text_of
 from agui_bridge_adk.content import response_of
 from agui_bridge_adk.history import loaded
-
-__all__ = [
-    "ABOUT_A_CALL",
-    "ADK",
-    "CONFIRMATION",
-    "INPUT",
-    "Kept",
-    "Waiting",
-    "confirmation_of",
-    "frontend_of",
-    "held_call",
-    "question_of",
-]
+from agui_bridge_adk.nodes import INPUT, answered
 
 ADK: Final = "google-adk"
 
 CONFIRMATION: Final = "adk_request_confirmation"
 """The call that ADK makes up to ask whether another one may run."""
 
-INPUT: Final = "adk_request_input"
-"""The tool of ADK by which a model asks the user."""
-
 _BY_ITSELF: Final = "Please approve or reject the tool call"
 """How ADK begins the hint where the tool's author gave none: it is for programmers."""
 
-Kind = Literal["permit", "approval", "confirmation", "input", "long_running", "frontend"]
+CHANGES: Final = "confirm_changes"
+"""The page's tool that asks its user about changes: ag_ui_adk and CopilotKit name it so."""
 
-ABOUT_A_CALL: Final = ("permit", "approval", "confirmation")
+_VERDICTS: Final = ("accepted", "approved", "confirmed")
+_YES: Final = ("true", "yes", "accept", "accepted", "approve", "approved", "confirm", "confirmed")
+_NO: Final = ("false", "no", "reject", "rejected", "decline", "declined", "deny", "denied")
+
+Kind = Literal[
+    "permit", "approval", "confirmation", "node", "input", "long_running", "frontend", "changes"
+]
+
+ABOUT_A_CALL: Final = ("permit", "approval", "confirmation", "node")
 """Kinds that decide whether a call may begin."""
 
 
@@ -63,8 +60,8 @@ class Waiting:
 
     Attributes:
         call: the tool call's id.
-        kind: what is waited for: whether the bridge or its tool lets it run, what its tool asked,
-            or its result.
+        kind: what is waited for: whether the bridge, its tool or a workflow's node lets it run,
+            what its tool asked, its result, or whether the page's user wants changes.
         responds_to: id of the call that the response goes to: the made-up one or the call itself.
         name: that call's name.
         tool: the tool.
@@ -88,13 +85,23 @@ class Waiting:
         if self.kind in ABOUT_A_CALL:
             payload = {"payload": decision.payload} if isinstance(decision, Answer) else {}
             return {"confirmed": isinstance(decision, Approve | Answer), **payload}
-        if isinstance(decision, Answer):
-            return response_of(decision.payload)
-        return {"error": decision.text}
+        if not isinstance(decision, Answer):
+            return {"error": decision.text}
+        return (answered if self.of_node else response_of)(decision.payload)
+
+    @property
+    def of_node(self) -> bool:
+        """Whether a workflow's node asks, and no model: by a name that it has in each turn."""
+        return self.name == INPUT and self.responds_to != self.call
+
+    def is_unanswered(self, decisions: Mapping[str, Decision]) -> bool:
+        """Whether a workflow's node asked something that nobody answered."""
+        answer = decisions.get(self.call)
+        return self.kind == "input" and self.of_node and not isinstance(answer, Answer)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Continuation:
     """What is kept while calls wait.
 
     Attributes:
@@ -105,6 +112,7 @@ class Kept:
         author: the agent that spoke last.
         state: state that no client sees.
         late: what people said that the model has not been told yet.
+        tools: names of the tools that ran whose changes the page's user is still to confirm.
     """
 
     events: list[Any]
@@ -114,9 +122,10 @@ class Kept:
     author: str
     state: dict[str, Json]
     late: list[Any]
+    tools: list[str] = field(default_factory=list)
 
     @classmethod
-    def from_json(cls, kept: Any) -> Kept:
+    def from_json(cls, kept: Any) -> Continuation:
         """Read a continuation."""
         return cls(**{**kept, "waiting": [Waiting(**one) for one in kept["waiting"]]})
 
@@ -156,11 +165,49 @@ class Kept:
                 }
         return events
 
+    def nodes_without(self, root: BaseNode) -> str | None:
+        """The name of a node of a workflow that asked something, and is gone; None if none is."""
+        waited = {one.responds_to for one in self.waiting}
+        graph = getattr(root, "graph", None)
+        if graph is None:
+            return None
+        names = {node.name for node in graph.nodes}
+        for event in self.events:
+            parts = (event.get("content") or {}).get("parts") or ()
+            calls = {part["functionCall"].get("id") for part in parts if part.get("functionCall")}
+            _, *below = ((event.get("nodeInfo") or {}).get("path") or "").split("/")
+            if below and calls & waited and (name := below[0].partition("@")[0]) not in names:
+                return name
+        return None
+
+    def held(self, results: Mapping[str, Json]) -> list[Waiting]:
+        """The calls of the application's whose results are not here yet: they wait on.
+
+        Args:
+            results: what the application gave back, by tool call id.
+        """
+        return [one for one in self.waiting if one.kind == "frontend" and one.call not in results]
+
+    def beside(self, held: Sequence[Waiting]) -> set[str]:
+        """Ids of the calls that were decided about, of agents that have calls which wait on.
+
+        Args:
+            held: the calls that wait on.
+        """
+        authors = {
+            (part.get("functionCall") or {}).get("id"): event.get("author")
+            for event in self.events
+            for part in (event.get("content") or {}).get("parts") or ()
+        }
+        waiting = {authors.get(one.call) for one in held}
+        decided = (one.call for one in self.waiting if one.kind in ABOUT_A_CALL)
+        return {call for call in decided if call in authors and authors[call] in waiting}
+
     def refused(self, why: str) -> NotDelivered:
         """What is raised where nothing was done with the answers, which can be given again."""
         return NotDelivered(
-            f"This run was paused by {ADK} {self.adk} and can't go on with {ADK} {version(ADK)} "
-            f"and the agents as they are now: {why}"
+            f"This run was paused by {ADK} {self.adk} and can't go on with {ADK} "
+            f"{installed_version(ADK)} and the agents as they are now: {why}"
         )
 
     def answers(
@@ -184,8 +231,13 @@ class Kept:
         }
         for one in self.waiting:
             if one.kind == "frontend":
-                found = results.get(one.call, UNREPORTED)
+                if one.call not in results:
+                    continue
+                found = results[one.call]
                 response = response_of(text_of(found) if isinstance(found, list) else found)
+            elif one.kind == "changes" or one.is_unanswered(decisions):
+                # A node can't be told that nobody answered: its workflow ends here.
+                continue
             else:
                 response = one.response(decisions[one.call])
             made = types.FunctionResponse(id=one.responds_to, name=one.name, response=response)
@@ -264,8 +316,13 @@ def confirmation_of(
         return waiting, replace(asked, tool_call=tool)
     if kind == "approval":
         return waiting, Ask(tool.id, "tool_call", hint, tool, parameters=parameters)
+    return waiting, _asked_by_tool(tool, hint, template)
+
+
+def _asked_by_tool(tool: ToolCall, hint: str | None, template: Json) -> Ask:
+    """What a tool wants to know before it acts."""
     about: dict[str, Json] = {"toolName": tool.name, "args": dict(tool.args), "payload": template}
-    return waiting, Ask(
+    return Ask(
         tool.id,
         "adk:confirmation",
         hint,
@@ -276,24 +333,97 @@ def confirmation_of(
     )
 
 
-def question_of(call: types.FunctionCall) -> tuple[Waiting, Ask]:
-    """What a call waits for whose result a person gives, and the question."""
+def question_of(call: types.FunctionCall, own: str) -> tuple[Waiting, Ask]:
+    """What a call waits for whose result a person gives, and the question.
+
+    Args:
+        call: the call.
+        own: its id on the wire.
+    """
     args: dict[str, Any] = dict(call.args or {})
-    own, name = call.id or "", call.name or ""
+    name = call.name or ""
     if name != INPUT:
         about: dict[str, Json] = {"toolName": name, "args": args}
         return (
-            Waiting(own, "long_running", own, name, name, args),
+            Waiting(own, "long_running", call.id or "", name, name, args),
             Ask(own, "adk:long_running", about=own, metadata=about),
         )
     message, schema = args.get("message"), args.get("response_schema")
-    return Waiting(own, "input", own, name, name, args), Ask(
+    return Waiting(own, "input", call.id or "", name, name, args), Ask(
         own,
         "input_required",
         message if isinstance(message, str) else None,
         about=own,
         response_schema=schema if isinstance(schema, Mapping) else None,
+        metadata={"payload": args["payload"]} if args.get("payload") is not None else None,
     )
+
+
+def permission_of(
+    call: types.FunctionCall,
+    own: str,
+    asked: Ask | None,
+    parameters: Mapping[str, Json] | None,
+    *,
+    is_tool: bool,
+) -> tuple[Waiting, Ask]:
+    """What a workflow's node waits for that may not run yet, and the question.
+
+    Args:
+        call: the call by which the node asks.
+        own: the id of what would run, on the wire.
+        asked: the gate's question about it, if it was the gate that asked.
+        parameters: the tool's JSON Schema, where it is known.
+        is_tool: whether it is a tool; else it is a function.
+    """
+    args: dict[str, Any] = dict(call.args or {})
+    about, hint = dict(args["payload"]), args.get("message")
+    template = about.get("confirmation_payload")
+    tool = ToolCall(own, about["tool_name"], about.get("args") or {})
+    if hint and hint.startswith(_BY_ITSELF):
+        hint = None
+
+    def waiting(kind: Kind) -> Waiting:
+        return Waiting(own, kind, call.id or "", INPUT, tool.name, dict(tool.args))
+
+    if template is not None:
+        return waiting("confirmation"), _asked_by_tool(tool, hint, template)
+    if is_tool:
+        ask = asked or Ask(own, "tool_call", hint)
+        return waiting("approval"), replace(ask, tool_call=tool, parameters=parameters)
+    # What a function is given it has from the node before: nobody can edit that.
+    return waiting("node"), Ask(own, "tool_call", hint, tool, allowed=(APPROVE, DECLINE))
+
+
+def changes_asked(own: str) -> Waiting:
+    """What waits for the page's user, who is shown changes that a call's arguments predicted."""
+    return Waiting(own, "changes", own, CHANGES, CHANGES, {})
+
+
+def changes_answered(
+    waiting: Sequence[Waiting], results: Mapping[str, Json]
+) -> Iterator[types.Part]:
+    """What the model reads of that, as the user's words: it has not made the call."""
+    for one in waiting:
+        result = results.get(one.call)
+        if one.kind == "changes" and result is not None:
+            yield types.Part(text=_decided(text_of(result) if isinstance(result, list) else result))
+
+
+def _decided(result: Json) -> str:
+    """A page's answer in words; pages say `{"accepted": …}` or a word."""
+    said: Any = result
+    if isinstance(result, str):
+        with contextlib.suppress(ValueError):
+            said = json.loads(result)
+    if isinstance(said, Mapping):
+        said = next((said[name] for name in _VERDICTS if name in said), said)
+    word = str(said).strip().lower()
+    if word in _YES:
+        return "The user accepted the proposed changes."
+    if word in _NO:
+        return "The user rejected the proposed changes, so they were not applied."
+    return f"The user responded to the proposed changes: {result}"
 
 
 def frontend_of(calls: Sequence[types.FunctionCall]) -> list[Waiting]:

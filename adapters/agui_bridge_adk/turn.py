@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 from ag_ui.core import BaseEvent, StateDeltaEvent, StateSnapshotEvent
@@ -16,36 +17,55 @@ from google.adk.apps import App, ResumabilityConfig
 from google.adk.events import Event
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
+from google.adk.workflow import BaseNode
 from google.genai import types
+from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import AgentRefused, UpstreamError
+from agui_bridge.frameworks.a2ui.drawing import surfaces_of
+from agui_bridge.frameworks.a2ui.offer import draws_itself, page_of, without_surfaces
+from agui_bridge.frameworks.a2ui.settings import A2UI
+from agui_bridge.frameworks.application import Application
+from agui_bridge.frameworks.predicted_state import PredictState, predicted
+from agui_bridge.frameworks.private_names import installed_version
 from agui_bridge.frameworks.turn import FrameworkTurn
 from agui_bridge.media import Handles
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
+from agui_bridge.protocol.answers.decisions import Approve, Decision, Decline
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.protocol.turns import turns_of
-from agui_bridge.tool_gate import CutOff
-from agui_bridge_adk.content import handles_of, user_parts
+from agui_bridge.tool_gate import CutOff, Execute, Refuse
+from agui_bridge_adk.content import gemini_in, handles_of, models_in, user_parts
 from agui_bridge_adk.guard import Guard
 from agui_bridge_adk.history import dumped, instructions_of, memo_of, read_conversation
+from agui_bridge_adk.nodes import (
+    NodeCall,
+    NodeResult,
+    confirmed_by,
+    in_tree,
+    is_workflow,
+)
 from agui_bridge_adk.pauses import (
     ABOUT_A_CALL,
     ADK,
+    CHANGES,
     CONFIRMATION,
-    Kept,
+    Continuation,
     Waiting,
+    changes_answered,
+    changes_asked,
     confirmation_of,
     frontend_of,
     held_call,
+    permission_of,
     question_of,
 )
 from agui_bridge_adk.reader import Reader
-from agui_bridge_adk.state import changes_of, is_private
+from agui_bridge_adk.state import CONTEXT, changes_of, is_private, shown_context, with_context
+from agui_bridge_adk.surface_tool import SURFACE, SurfaceTool
 from agui_bridge_adk.unique_calls import UniqueCalls
-
-__all__ = ["Turn"]
 
 _CREDENTIAL: Final = "adk_request_credential"
 
@@ -61,39 +81,85 @@ class Turn(FrameworkTurn):
 
     Args:
         run: the run.
-        agent: the agent, or the application that it is the root of.
+        agent: the agent or workflow, or the application that it is the root of.
         config: how ADK runs it.
         services: what else a `Runner` takes.
+        application: what the application may tell the model.
+        predictions: of the state.
+        confirmed: names of the tools whose changes the page's user is to confirm.
+        user: whose artifacts and memories these are.
+        toolsets: see `Guard`.
+        a2ui: see `AdkAdapter`.
     """
 
     def __init__(
-        self, run: Run, agent: BaseAgent | App, config: RunConfig, services: Mapping[str, Any]
+        self,
+        run: Run,
+        agent: BaseNode | App,
+        config: RunConfig,
+        services: Mapping[str, Any],
+        application: Application,
+        predictions: Sequence[PredictState],
+        confirmed: Collection[str],
+        user: str,
+        toolsets: Mapping[str, Sequence[Any]],
+        a2ui: A2UI | None,
     ) -> None:
-        super().__init__(run, Kept.from_json)
-        self._config = config
+        super().__init__(run, Continuation.from_json, predictions=predictions)
+        self._context = shown_context(run) if application.context != "off" else []
+        self._config = with_context(config, self._context)
         self._services = services
         root: Any = agent.root_agent if isinstance(agent, App) else agent
         self._root = root
         self._handles = handles_of(root)
-        kept: Kept | None = self._kept
+        kept: Continuation | None = self._kept
         if kept is not None:
             self._decided = kept.decided(self._decisions)
-        permits = {one.call for one in (kept.waiting if kept else ()) if one.kind == "permit"}
-        self._guard = Guard(run, self._make_gate, self._decided, permits, instructions_of(run))
+        self._surface = _surface_tool(run, application, a2ui)
+        self._guard = Guard(
+            run,
+            self._make_gate,
+            self._decided,
+            kept.waiting if kept else (),
+            instructions_of(run),
+            _words_of(run, application),
+            self._queue.write,
+            is_workflow(root),
+            toolsets,
+            self._surface,
+        )
+        self._confirmed = confirmed
         self._gate = self._guard.gate
         self._gate.failed = self._stop_working
         self._calls = UniqueCalls(run)
         self._app = _application(agent, self._guard)
-        self._reader = Reader(run, root.name, _structured(root))
+        of_nodes = self._guard.of_nodes if is_workflow(root) else None
+        self._reader = Reader(
+            run, root.name, _structured(root), of_nodes, gemini_in(root), models_in(root)
+        )
         for one in kept.waiting if kept else ():
-            if one.kind == "frontend":
+            if one.kind not in ABOUT_A_CALL or isinstance(self._decided.get(one.call), Approve):
+                self._reader.tools.add(one.tool)
+            if isinstance(self._decided.get(one.call), Approve):
+                self._reader.ran.add(one.tool)
+            if one.kind in ("frontend", "changes"):
                 self._reader.answered.add(one.call)
             elif one.kind in ABOUT_A_CALL:
                 self._reader.calls[one.call] = one.tool_call
+        for names in (self._reader.tools, self._reader.ran):
+            names.update(kept.tools if kept else ())
+        for one in (held := kept.held(run.results()) if kept else []):
+            self._reader.calls[one.call] = one.tool_call
+            self._reader.long_running.add(one.call)
+            # An answer may come without the application's tools.
+            self._guard.frontend.add(one.tool)
+        # Once these have their results, nothing goes on: ADK, or the next agent, would at once.
+        self._last = kept.beside(held) if kept else set()
+        self._responded: set[str] = set()
         self._sessions = InMemorySessionService()
         self._where: dict[str, Any] = {
             "app_name": self._app.name,
-            "user_id": run.principal.actor or "user",
+            "user_id": user,
         }
         self._author = kept.author if kept else root.name
         self._private: dict[str, Json] = dict(kept.state) if kept else {}
@@ -108,6 +174,9 @@ class Turn(FrameworkTurn):
             if call in self._guard.outputs:
                 yield from self._reader.result(call, self._guard.outputs[call])
 
+    def _is_of_code(self, call: str) -> bool:
+        return call in self._reader.of_code
+
     async def _left(self) -> None:
         self._run.iteration = self._reader.replies
         self._note_author()
@@ -118,16 +187,21 @@ class Turn(FrameworkTurn):
         for told in self._given_results():
             self._queue.write(told)
         self._calls.begin()
+        SURFACE.set(self._surface)
         session = await self._sessions.create_session(
             **self._where, session_id=self._run.thread_id, state=self._state()
         )
-        events, said = self._given()
+        events, said = await self._given()
         for event in events:
             await self._sessions.append_event(session, event)
         runner = Runner(app=self._app, session_service=self._sessions, **self._services)
         for message in said:
             await self._hear(runner, message)
+            if self._is_last:
+                break
         await self._queue.taken()
+        if self._reader.goes_on and not (self._is_waiting or self._is_left_waiting):
+            raise CutOff
         if self._late and not self._is_waiting:
             late, self._late = self._late, []
             await self._hear(
@@ -139,6 +213,17 @@ class Turn(FrameworkTurn):
     def _is_waiting(self) -> bool:
         """Whether somebody outside is waited for, once all that was told has been read."""
         return bool(self._reader.waiting() or self._guard.unfinished)
+
+    @property
+    def _is_last(self) -> bool:
+        """Whether all is carried out that is to be, while a call of the application's waits on."""
+        return bool(self._last) and self._last <= self._responded
+
+    @property
+    def _is_left_waiting(self) -> bool:
+        """Whether a workflow's node waits for ever, since nobody answered it."""
+        waiting = self._kept.waiting if self._kept else ()
+        return any(one.is_unanswered(self._decisions) for one in waiting)
 
     async def _hear(self, runner: Runner, message: types.Content) -> None:
         stream = runner.run_async(
@@ -152,14 +237,17 @@ class Turn(FrameworkTurn):
                 self._queue.write(event)
                 if self._queue.full:
                     await self._queue.drained()
+                self._responded |= {str(one.id) for one in event.get_function_responses()}
+                if self._is_last and not self._gate.running_tools:
+                    return
         if self._guard.is_cut_off:
             raise CutOff
 
-    def _given(self) -> tuple[list[Event], list[types.Content]]:
+    async def _given(self) -> tuple[list[Event], list[types.Content]]:
         """What has happened, and what the agents are told now.
 
         Raises:
-            NotDelivered: see `Kept.restored`.
+            NotDelivered: see `Continuation.restored`.
         """
         run, kept = self._run, self._kept
         if kept is None:
@@ -167,8 +255,30 @@ class Turn(FrameworkTurn):
             self._author = conversation.author
             return conversation.events, [conversation.said]
         self._late = [*kept.late, *self._new_user_messages()]
-        decisions = self._decisions
-        return kept.restored(decisions), list(kept.answers(decisions, run.results()))
+        if gone := kept.nodes_without(self._root):
+            raise kept.refused(f"its workflow has no node {gone!r} any more.")
+        decisions = {**self._decisions, **await self._refused_nodes(kept.waiting)}
+        said = list(kept.answers(decisions, run.results()))
+        if parts := [*changes_answered(kept.waiting, run.results())]:
+            late, self._late = self._late, []
+            parts += _parts_of(late, self._handles)
+            said.append(types.Content(role="user", parts=parts))
+        return kept.restored(decisions), said
+
+    async def _refused_nodes(self, waiting: Sequence[Waiting]) -> dict[str, Decision]:
+        """What stands for the decisions on functions of workflows that may not run after all.
+
+        ADK asks nobody before these begin, so that the gate is asked before all.
+        """
+        refused = dict[str, Decision]()
+        for one in waiting:
+            if one.kind == "node":
+                verdict = await self._gate.before(one.call, one.tool, one.args)
+                if not isinstance(verdict, Execute):
+                    refused[one.call] = Decline()
+                if isinstance(verdict, Refuse):
+                    self._queue.write(NodeResult(one.call, verdict.text))
+        return refused
 
     def _given_results(self) -> Iterator[RunItem]:
         """The results that people gave: nothing else tells them."""
@@ -184,18 +294,28 @@ class Turn(FrameworkTurn):
         return {
             **{name: value for name, value in shared.items() if not is_private(name)},
             **self._private,
+            **({CONTEXT: self._context} if self._context else {}),
         }
 
     # --- what comes of it ---
 
-    def _told(self, events: Sequence[Event | BaseEvent]) -> Iterator[RunItem]:
-        for event in events:
-            if isinstance(event, BaseEvent):
-                yield event
-            else:
-                yield from self._read(event)
+    def _told(self, events: Sequence[Any]) -> Iterator[RunItem]:
+        items = chain.from_iterable(map(self._read, events))
+        return predicted(items, self._predictions) if self._predictions else items
 
-    def _read(self, event: Event) -> Iterator[RunItem]:
+    def _read(self, event: Any) -> Iterator[RunItem]:
+        if isinstance(event, Event):
+            yield from self._read_event(event)
+        elif isinstance(event, BaseEvent):
+            yield event
+        elif isinstance(event, NodeCall | NodeResult):
+            yield from self._reader.node(event)
+        else:
+            for told in super()._read(event):
+                self._has_state |= isinstance(told, StateSnapshotEvent)
+                yield told
+
+    def _read_event(self, event: Event) -> Iterator[RunItem]:
         yield from self._reader.read(event)
         if event.partial:
             return
@@ -240,23 +360,29 @@ class Turn(FrameworkTurn):
         stored = await self._sessions.get_session(**self._where, session_id=self._run.thread_id)
         events = [*(stored.events if stored is not None else []), *missing]
         waiting, asks = self._waiting()
+        if not waiting and self._reader.tools & {*self._confirmed}:
+            own = self._run.mint()
+            for told in self._reader.node(NodeCall(own, CHANGES, {})):
+                yield told
+            waiting.append(changes_asked(own))
         if not waiting:
             if self._reader.output is not None:
-                self._run.result = _json_or_text(self._reader.output)
+                self._run.result = _json_of(self._reader.output)
             self._run.memo = memo_of(
                 self._run, self._reader.said, events, self._author, self._private
             )
             return
-        kept = Kept(
+        kept = Continuation(
             events=dumped(events),
             waiting=waiting,
-            adk=version(ADK),
+            adk=installed_version(ADK),
             actor=self._actor,
             author=self._author,
             state=self._private,
             late=self._late,
+            tools=sorted(self._reader.ran & {*self._confirmed}),
         ).to_json()
-        handed = [one.call for one in waiting if one.kind == "frontend"]
+        handed = [one.call for one in waiting if one.kind in ("frontend", "changes")]
         yield Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)
 
     def _waiting(self) -> tuple[list[Waiting], list[Ask]]:
@@ -276,13 +402,22 @@ class Turn(FrameworkTurn):
             if call.name in self._guard.frontend:
                 waiting += frontend_of([call])
                 continue
-            if call.name == CONFIRMATION:
+            own = self._reader.wire.get(call.id or "", call.id or "")
+            if (path := confirmed_by(call)) is not None and path in self._guard.of_nodes:
+                one, ask = permission_of(
+                    call,
+                    own,
+                    self._guard.asks.get(own),
+                    self._guard.parameters.get(own),
+                    is_tool=own not in self._reader.functions,
+                )
+            elif call.name == CONFIRMATION:
                 held = held_call(call)["id"]
                 one, ask = confirmation_of(
                     call, self._guard.asks.get(held), self._guard.parameters.get(held)
                 )
             else:
-                one, ask = question_of(call)
+                one, ask = question_of(call, own)
             waiting.append(one)
             asks.append(ask)
         return waiting, asks
@@ -295,7 +430,7 @@ class Turn(FrameworkTurn):
             self._run.memo = {**memo, "author": self._author}
 
 
-def _application(agent: BaseAgent | App, guard: Guard) -> App:
+def _application(agent: BaseNode | App, guard: Guard) -> App:
     """The application that ADK runs: resumable, and with the guard after all other plugins."""
     with warnings.catch_warnings():
         # It warns of each of its experimental classes.
@@ -306,21 +441,42 @@ def _application(agent: BaseAgent | App, guard: Guard) -> App:
     return app.model_copy(update={"plugins": plugins, "resumability_config": resumable})
 
 
-def _structured(root: BaseAgent) -> set[str]:
+def _surface_tool(run: Run, application: Application, a2ui: A2UI | None) -> SurfaceTool | None:
+    page = page_of(run, a2ui)
+    if page.offer is None:
+        return None
+    words = application.words(run, page.context)
+    return SurfaceTool(surfaces_of(run, page.offer, words), words, run.usage)
+
+
+def _words_of(run: Run, application: Application) -> Callable[[Collection[str]], str]:
+    """Gives what a model reads of the application, by the names of its tools."""
+
+    @cache
+    def words(draws: bool) -> str:
+        return application.words(run, without_surfaces(run.input.context or ()) if draws else None)
+
+    return lambda tools: words(draws_itself(run, tools))
+
+
+def _structured(root: BaseNode) -> set[str]:
     """Names of the agents below one, itself included, whose words are data."""
-    below = {name for sub in root.sub_agents for name in _structured(sub)}
-    return below | ({root.name} if getattr(root, "output_schema", None) is not None else set())
+    return {
+        node.name
+        for node in in_tree(root)
+        if isinstance(node, BaseAgent) and getattr(node, "output_schema", None) is not None
+    }
 
 
 def _parts_of(messages: list[Any], handles: Handles) -> list[types.Part]:
     return [part for turn in turns_of(messages) for part in user_parts(turn.content, handles)]
 
 
-def _json_or_text(text: str) -> Json:
+def _json_of(output: Any) -> Json:
     try:
-        found: Json = json.loads(text)
+        found: Json = json.loads(output) if isinstance(output, str) else to_jsonable_python(output)
     except ValueError:
-        return text
+        return str(output)
     return found
 
 

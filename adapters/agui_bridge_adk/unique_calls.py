@@ -16,8 +16,6 @@ from google.adk.flows.llm_flows import functions
 
 from agui_bridge.adapters import ReplyIds, Run
 
-__all__ = ["UniqueCalls", "hold_calls"]
-
 _NAME: Final = "agui_bridge"
 
 _current: ContextVar[UniqueCalls | None] = ContextVar("agui_bridge_adk_calls", default=None)

@@ -15,8 +15,6 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["StandIn", "as_json", "values_of", "with_stand_ins"]
-
 
 def as_json(values: Mapping[str, Any]) -> dict[str, Json]:
     """Values as JSON; what has no such form as its text."""
@@ -36,6 +34,30 @@ def values_of(tool: FunctionTool, args: Mapping[str, Json]) -> dict[str, Any]:
         return tool.input_model.model_validate(dict(args)).model_dump(exclude_unset=True)
     except ValidationError:
         return dict(args)
+
+
+def names_of(agent: Any) -> set[str]:
+    """Names of an agent's own tools, as far as they are known before it runs."""
+    options = getattr(agent, "default_options", None) or {}
+    return {tool.name for tool in options.get("tools") or () if isinstance(tool, FunctionTool)}
+
+
+def parameters_of(tool: FunctionTool) -> dict[str, Json]:
+    """The schema of what people may change arguments to.
+
+    What a model of the tool's parameters does not know it drops in silence: nobody approves that.
+    """
+    schema: dict[str, Json] = tool.parameters()
+    if tool.input_model is None:
+        return schema
+    inner = schema.get("$defs")
+    closed = {"$defs": {name: _closed(one) for name, one in inner.items()}} if inner else {}
+    return _closed({**schema, **closed})
+
+
+def _closed(schema: dict[str, Json]) -> dict[str, Json]:
+    is_open = "properties" in schema and "additionalProperties" not in schema
+    return {**schema, "additionalProperties": False} if is_open else schema
 
 
 # --- values that the framework can't compare ---
@@ -77,7 +99,7 @@ class StandIn(FunctionTool):
         )
 
 
-class _ValuesForMiddleware(FunctionMiddleware):
+class ValuesForMiddleware(FunctionMiddleware):
     """Gives an agent's own middleware the values that a stand-in's tool is called with."""
 
     async def process(
@@ -117,8 +139,8 @@ def with_stand_ins(agent: Any, approved: Sequence[tuple[str, Mapping[str, Json]]
         return agent
     own = copy.copy(agent)
     own.default_options = {**options, "tools": found}
-    others = [one for one in agent.middleware or () if not isinstance(one, _ValuesForMiddleware)]
-    own.middleware = [_ValuesForMiddleware(), *others]
+    others = [one for one in agent.middleware or () if not isinstance(one, ValuesForMiddleware)]
+    own.middleware = [ValuesForMiddleware(), *others]
     return own
 
 

@@ -13,8 +13,6 @@ from agui_bridge.media import NO_HANDLES, Handles, handles_at, left_out, media_o
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Content as Said
 
-__all__ = ["arguments_text", "as_result", "handles_of", "result_text", "user_contents"]
-
 _ANY: Final = "application/octet-stream"
 
 

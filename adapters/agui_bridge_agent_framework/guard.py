@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
+from types import CodeType
 from typing import Any, Final
 from uuid import uuid4
 
@@ -15,29 +17,35 @@ from agent_framework import (
     BaseAgent,
     ChatContext,
     ChatMiddleware,
+    ChatResponse,
+    ChatResponseUpdate,
     Content,
     FunctionInvocationContext,
     FunctionMiddleware,
     FunctionTool,
+    Message,
     MiddlewareTermination,
+    ResponseStream,
+    SessionContext,
     Workflow,
     WorkflowAgent,
     WorkflowExecutor,
+    _sessions,
 )
 
-from agui_bridge.adapters import StopSignal
+from agui_bridge.adapters import Run, StopSignal
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.private_names import PrivateName
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Approve, Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import FAILED, denied_by_policy
 from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
-from agui_bridge_agent_framework.arguments import StandIn, as_json, values_of
+from agui_bridge_agent_framework.arguments import StandIn, as_json, parameters_of, values_of
 from agui_bridge_agent_framework.content import as_result, result_text
+from agui_bridge_agent_framework.shared_state import SharedState
 from agui_bridge_agent_framework.unique_calls import UniqueCalls
-
-__all__ = ["INSTEAD", "Guard", "RequestGuard", "agents_in", "guard_tools_in"]
 
 INSTEAD: Final = (
     "Leave it out: here people approve calls, and routine ones a policy of the bridge, or a "
@@ -50,6 +58,14 @@ _GUARD: ContextVar[Guard | None] = ContextVar("agui_bridge_guard", default=None)
 _IS_IN_TOOL: ContextVar[bool] = ContextVar("agui_bridge_is_in_tool", default=False)
 """Whether an agent runs that is a tool: its calls are known to nobody, and may have any ids."""
 
+_USAGE: Final = {
+    "input_token_count": "inputTokens",
+    "output_token_count": "outputTokens",
+    "total_token_count": "totalTokens",
+    "reasoning_output_token_count": "reasoningTokens",
+    "cache_read_input_token_count": "cachedInputTokens",
+    "cache_creation_input_token_count": "cacheWriteInputTokens",
+}
 _FAILED: Final = "Error: Function failed."
 """What the framework tells the model of a tool that raised."""
 
@@ -61,17 +77,23 @@ class Guard(FunctionMiddleware):
         gate: makes the run's, given which calls have to be approved.
         decided: what people decided, by tool call id.
         calls: the thread's calls.
+        words: what the application says.
+        state: the state that page and agent share.
 
     Attributes:
         calls: see above.
         gate: the run's.
         asks: the gate's questions, by tool call id.
         outputs: what tools returned, by tool call id.
+        made: these calls.
         judged: ids of the calls that came to the gate.
         failed: ids of the calls that did not begin because the run is to fail.
         tools: the tools that the model was given, by name.
         requests: how many requests to the model were made.
         must_be_approved: ids of the calls that people approve: each execution of them.
+        approved_by_rule: ids of the calls that a rule of the agent's author approves.
+        unknown: what is told of calls of tools that there are not, by tool call id.
+        usage: what all models used, those of agents in tools too, by provider and model.
     """
 
     def __init__(
@@ -79,17 +101,25 @@ class Guard(FunctionMiddleware):
         gate: Callable[[Callable[[ToolCall], bool]], ToolGate],
         decided: Mapping[str, Decision],
         calls: UniqueCalls,
+        words: str,
+        state: SharedState,
     ) -> None:
         self.calls = calls
         self.asks: dict[str, Ask] = {}
         self.outputs: dict[str, str] = {}
+        self.made: dict[str, ToolCall] = {}
         self.judged: set[str] = set()
         self.failed: set[str] = set()
         self.tools: dict[str, FunctionTool] = {}
         self.requests: int = 0
+        self.unknown: dict[str, str] = {}
+        self.usage: dict[tuple[str | None, str], Counter[str]] = {}
         self.must_be_approved: set[str] = set(decided)
+        self.approved_by_rule: set[str] = set()
         self.gate: ToolGate = gate(lambda call: call.id in self.must_be_approved)
         self._decided = decided
+        self._words = words
+        self._state = state
 
     def watch(self) -> None:
         """Stand before the tools of a workflow's agents, in what this task does from now on."""
@@ -126,15 +156,16 @@ class Guard(FunctionMiddleware):
         args = as_json(_mapping(context.arguments))
         if not _IS_IN_TOOL.get():
             self.judged.add(call)
-        if _IS_IN_TOOL.get():
+            self.made[call] = ToolCall(call, tool.name, args)
+        else:
             # What was decided about a call of the same id is not about this one.
             call = f"{tool.name}:{uuid4()}"
-        if tool.approval_mode == "always_require":
+        if tool.approval_mode == "always_require" and call not in self.approved_by_rule:
             self.must_be_approved.add(call)
         approved = _Approved(tool)
         try:
             verdict = await self.gate.before(
-                call, tool.name, args, parameters=tool.parameters(), validated=approved.validated
+                call, tool.name, args, parameters=parameters_of(tool), validated=approved.validated
             )
         except Exception as error:
             raise self._fails(call, context, error) from error
@@ -144,7 +175,7 @@ class Guard(FunctionMiddleware):
                     context.arguments = dict(judged)
                 elif not same_json(judged, args):
                     context.arguments = approved.values
-                await self._execute(context, call, call_next, is_inner)
+                await self._execute(context, call, call_next, judged)
             case Refuse(by="stop"):
                 # The run is cancelled as soon as no other tool runs.
                 await asyncio.Event().wait()
@@ -190,7 +221,7 @@ class Guard(FunctionMiddleware):
         context: FunctionInvocationContext,
         call: str,
         call_next: Callable[[], Awaitable[None]],
-        is_inner: bool,
+        args: Mapping[str, Json],
     ) -> None:
         agent = _agent_of(context.function)
         if agent is not None:
@@ -204,18 +235,22 @@ class Guard(FunctionMiddleware):
                 _IS_IN_TOOL.reset(is_in_tool)
         else:
             async with self.gate.running(call):
+                name, session = context.function.name, context.session
                 try:
-                    await call_next()
+                    await self._state.around(name, args, session, call_next, lambda: context.result)
                 except Exception:
-                    if not is_inner:
+                    if not _IS_IN_TOOL.get():
                         self.outputs[call] = _FAILED
                     raise
-        if not is_inner:
+        if not _IS_IN_TOOL.get():
             made = Content.from_function_result(call, result=context.result)
             self.outputs[call] = result_text(made)
 
     def tell(self, content: Content) -> None:
         """Put in place of the framework's sentence what a person gave, or why it did not run."""
+        if content.call_id in self.unknown:
+            as_result(content, self.unknown[content.call_id])
+            return
         decision = self._decided.get(content.call_id or "")
         if decision is None or isinstance(decision, Approve):
             return
@@ -224,16 +259,67 @@ class Guard(FunctionMiddleware):
             as_result(content, told)
 
     def tell_all(self, context: ChatContext) -> None:
-        """Do so in a request to the model, and note the tools that it is given."""
-        context.stream_transform_hooks.append(self.calls.renamer())
+        """Do so in a request to the model, say what the application does, and note its tools."""
         self.requests += 1
-        for tool in (context.options or {}).get("tools") or ():
-            if isinstance(tool, FunctionTool):
-                self.tools[tool.name] = tool
+        config = getattr(context.client, "function_invocation_configuration", None) or {}
+        given = (context.options or {}).get("tools") or ()
+        all_given = (*given, *(config.get("additional_tools") or ()))
+        tools = {tool.name: tool for tool in all_given if isinstance(tool, FunctionTool)}
+        self.tools |= tools
+        context.stream_transform_hooks.append(self.calls.renamer(frozenset(tools)))
         for message in context.messages:
             for content in message.contents:
                 if content.type == "function_result":
                     self.tell(content)
+        context.messages = self._with_words(context)
+        if _is_kept(context):
+            context.messages = self.calls.as_named(context.messages)
+
+    def tools_for(self, call: str) -> Collection[str]:
+        """Names of the tools that the model had which made a call, as far as that is known."""
+        return self.calls.tools.get(call, self.tools)
+
+    def note_usage(self, run: Run) -> None:
+        """Add what was used to a run's."""
+        for (provider, model), used in self.usage.items():
+            named = {"model": model} if provider is None else {"provider": provider, "model": model}
+            run.usage.append({**named, **used})
+
+    async def ask(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        """Ask a model, and note what that used."""
+        context.stream_result_hooks.append(lambda response: self._note(context, response))
+        await call_next()
+        if isinstance(context.result, ChatResponse):
+            self._note(context, context.result)
+
+    def _note(self, context: ChatContext, response: ChatResponse) -> None:
+        provider = getattr(context.client, "OTEL_PROVIDER_NAME", "unknown")
+        key = None if provider == "unknown" else str(provider), response.model or "unknown"
+        found = response.usage_details or {}
+        used = {own: n for name, own in _USAGE.items() if isinstance(n := found.get(name), int)}
+        if used:
+            self.usage.setdefault(key, Counter()).update(used)
+
+    def _with_words(self, context: ChatContext) -> list[Message]:
+        """The messages, with the words before what the user said last."""
+        told = list(context.messages)
+        place = max((n for n, one in enumerate(told) if one.role == "user"), default=None)
+        if place is None and _is_kept(context):
+            # A service keeps what it is told: it has them with what the user said.
+            return told
+        text = "\n\n".join(filter(None, (self._words, self._state.words())))
+        if not text or self._state.is_over():
+            return told
+        # As the message of a context provider: no history keeps it.
+        words = SessionContext(input_messages=[])
+        words.extend_messages("agui_bridge", [Message("user", [text])])
+        place = len(told) if place is None else place
+        return [*told[:place], *words.get_messages(), *told[place:]]
+
+
+def watching() -> Guard | None:
+    """The guard that watches this task; None in an agent that is a tool, too."""
+    return None if _IS_IN_TOOL.get() else _GUARD.get()
 
 
 class RequestGuard(ChatMiddleware):
@@ -243,14 +329,21 @@ class RequestGuard(ChatMiddleware):
         guard: the run's.
         stop: the run's.
         check: raises where the model must not be asked, given the calls that have a result.
+        waits: whether it is not asked now, since a call of its last reply has no result yet.
     """
 
     def __init__(
-        self, guard: Guard, stop: StopSignal, check: Callable[[Collection[str]], None]
+        self,
+        guard: Guard,
+        stop: StopSignal,
+        check: Callable[[Collection[str]], None],
+        *,
+        waits: bool,
     ) -> None:
         self._guard = guard
         self._stop = stop
         self._check = check
+        self._waits = waits
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Ask the model; the framework calls this around each request."""
@@ -261,8 +354,12 @@ class RequestGuard(ChatMiddleware):
         guard.gate.raise_fault()
         contents = [content for message in context.messages for content in message.contents]
         self._check({str(one.call_id) for one in contents if one.type == "function_result"})
+        if self._waits:
+            made = ResponseStream(_nothing(), finalizer=ChatResponse.from_updates)
+            context.result = made if context.stream else ChatResponse(messages=[])
+            return
         guard.tell_all(context)
-        await call_next()
+        await guard.ask(context, call_next)
 
 
 class _InnerRequest(ChatMiddleware):
@@ -270,11 +367,13 @@ class _InnerRequest(ChatMiddleware):
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         guard = _GUARD.get()
-        if guard is not None:
-            guard.gate.raise_fault()
-            if not _IS_IN_TOOL.get():
-                guard.tell_all(context)
-        await call_next()
+        if guard is None:
+            await call_next()
+            return
+        guard.gate.raise_fault()
+        if not _IS_IN_TOOL.get():
+            guard.tell_all(context)
+        await guard.ask(context, call_next)
 
 
 class _Inner(FunctionMiddleware):
@@ -292,6 +391,21 @@ class _Inner(FunctionMiddleware):
             await call_next()
         else:
             await guard.judge(context, call_next, is_inner=True)
+
+
+def no_such_tool(name: str) -> str:
+    """What the framework, and so the model and the client, is told of a call of no tool."""
+    return f'Error: Requested function "{name}" not found.'
+
+
+def private_names() -> list[PrivateName]:
+    """What this needs of the framework beyond its public API."""
+    inner = [one for one in BaseAgent.as_tool.__code__.co_consts if isinstance(one, CodeType)]
+    held = dict.fromkeys(name for one in inner for name in one.co_freevars)
+    return [
+        PrivateName(_sessions, "LOCAL_HISTORY_CONVERSATION_ID"),
+        PrivateName(type("The function of BaseAgent.as_tool", (), held), "self"),
+    ]
 
 
 def _agent_of(tool: FunctionTool) -> Any:
@@ -345,10 +459,22 @@ class _Approved:
         return as_json(self.values)
 
 
+def _is_kept(context: ChatContext) -> bool:
+    """Whether a service keeps the conversation, and is told what is new alone."""
+    kept = (context.options or {}).get("conversation_id")
+    return bool(kept) and kept != _sessions.LOCAL_HISTORY_CONVERSATION_ID
+
+
 def _request(context: FunctionInvocationContext, made: Content) -> Content:
     """What has the framework stop for an approval of a call that needs none by itself."""
     made.id = str(context.metadata.get("function_call_occurrence_id") or made.call_id)
     return Content.from_function_approval_request(id=made.id, function_call=made)
+
+
+async def _nothing() -> AsyncIterator[ChatResponseUpdate]:
+    """A reply that has nothing in it."""
+    for update in list[ChatResponseUpdate]():
+        yield update
 
 
 def _mapping(arguments: Any) -> Mapping[str, Any]:

@@ -26,11 +26,19 @@ from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Turn, text_of, turns_of
 from agui_bridge_agent_framework.content import user_contents
 
-__all__ = ["dumped", "loaded", "memo_of", "messages_of", "read_conversation"]
-
 
 def dumped(session: AgentSession) -> Json:
     """A session as JSON.
+
+    Raises:
+        UpstreamError: see `written`.
+    """
+    made: Json = json.loads(written(session))
+    return made
+
+
+def written(session: AgentSession) -> str:
+    """A session as one text: whoever checks, copies and stores it has nothing to walk through.
 
     Raises:
         UpstreamError: something in its state has no such form.
@@ -40,18 +48,18 @@ def dumped(session: AgentSession) -> Json:
             # It warns of what is about to be refused.
             warnings.simplefilter("ignore", RuntimeWarning)
             told = session.to_dict()
-        made: Json = json.loads(json.dumps(told, allow_nan=False))
+        return json.dumps(told, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise UpstreamError(
             f"The session's state can't be kept: {error}. Have providers and tools put JSON into "
             "session.state, or values with to_dict and from_dict."
         ) from error
-    return made
 
 
 def loaded(kept: Json) -> AgentSession:
-    """A session from what `dumped` gave; a run changes what it is given, so it gets a copy."""
-    session: AgentSession = AgentSession.from_dict(deepcopy(dict(kept)))
+    """A session from what `dumped` or `written` gave; a run changes it, so it gets a copy."""
+    own = json.loads(kept) if isinstance(kept, str) else deepcopy(dict(kept))
+    session: AgentSession = AgentSession.from_dict(own)
     return session
 
 
@@ -75,15 +83,18 @@ def read_conversation(run: Run, handles: Handles) -> tuple[AgentSession, list[Me
     return AgentSession(session_id=run.thread_id), messages
 
 
-def memo_of(run: Run, said: Iterable[str], session: Json) -> Json:
+def memo_of(run: Run, said: Iterable[str], session: AgentSession) -> Json:
     """What to remember of a run that succeeded.
 
     Args:
         run: the run.
         said: ids of the assistant's messages that it told, in their order.
-        session: what `dumped` gave.
+        session: as the run leaves it.
+
+    Raises:
+        UpstreamError: see `written`.
     """
-    return {"marks": [*marks_of(run.raw_messages), *said], "session": session}
+    return {"marks": [*marks_of(run.raw_messages), *said], "session": written(session)}
 
 
 def messages_of(turns: Sequence[Turn], handles: Handles) -> Iterator[Message]:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
 from agent_framework import AgentSession, Content, Message
 
 from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.frameworks.private_names import installed_version
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Approve, Decision
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.protocol.turns import text_of
-from agui_bridge_agent_framework.guard import Guard
+from agui_bridge_agent_framework.arguments import parameters_of
+from agui_bridge_agent_framework.guard import Guard, no_such_tool
 from agui_bridge_agent_framework.history import loaded
-
-__all__ = ["PACKAGE", "Kept", "Waiting", "asks_of", "waiting_of"]
 
 PACKAGE: Final = "agent-framework-core"
 
-Kind = Literal["approval", "call", "frontend"]
+Kind = Literal["approval", "call", "frontend", "unknown"]
 
 _REQUEST: Final = "function_approval_request"
 
@@ -37,7 +36,8 @@ class Waiting:
 
     Attributes:
         call: the tool call's id.
-        kind: what is waited for: an approval, the call's result from a person or the application.
+        kind: what is waited for: an approval, the call's result from a person or the application;
+            of a tool that there is not, nothing.
         name: the tool.
         args: the call's arguments.
         content: what the framework waits with: a request for approval, or the call.
@@ -51,7 +51,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Continuation:
     """What is kept while calls wait.
 
     Attributes:
@@ -60,6 +60,9 @@ class Kept:
         version: the framework's, which wrote it.
         actor: who began the run.
         late: what people said that the model has not been told yet.
+        done: results of calls that no model has read yet, by tool call id: another call of their
+            reply waits on.
+        named: the ids that models gave to calls whose ids are others here, by these.
     """
 
     session: dict[str, Any]
@@ -67,9 +70,11 @@ class Kept:
     version: str
     actor: str
     late: list[Any]
+    done: dict[str, str] = field(default_factory=dict)
+    named: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, kept: Any) -> Kept:
+    def from_json(cls, kept: Any) -> Continuation:
         """Read a continuation."""
         return cls(**{**kept, "waiting": [Waiting(**one) for one in kept["waiting"]]})
 
@@ -86,6 +91,14 @@ class Kept:
         found = [(one.name, decisions.get(one.call)) for one in self.waiting]
         return [(name, made.args) for name, made in found if isinstance(made, Approve)]
 
+    def held(self, told: Mapping[str, Json]) -> list[Waiting]:
+        """The calls of the application's whose results are not here yet: they wait on.
+
+        Args:
+            told: what the application gave back, by tool call id.
+        """
+        return [one for one in self.waiting if one.kind == "frontend" and one.call not in told]
+
     def restored(self, decisions: Mapping[str, Decision]) -> tuple[AgentSession, list[Message]]:
         """The session to go on in, and the approvals; edited calls have the edited arguments.
 
@@ -99,7 +112,8 @@ class Kept:
                 can be given again.
         """
         session = deepcopy(self.session)
-        requests = {w.call: deepcopy(w.content) for w in self.waiting if w.kind == "approval"}
+        asked = [one for one in self.waiting if one.content.get("type") == _REQUEST]
+        requests = {one.call: deepcopy(one.content) for one in asked}
         for one in self.waiting:
             decision = decisions.get(one.call)
             if isinstance(decision, Approve) and decision.edited:
@@ -109,7 +123,7 @@ class Kept:
         try:
             approvals: list[Any] = [
                 Content.from_dict(request).to_function_approval_response(
-                    isinstance(decisions[call], Approve)
+                    isinstance(decisions.get(call), Approve)
                 )
                 for call, request in requests.items()
             ]
@@ -120,15 +134,24 @@ class Kept:
     def results(self, decisions: Mapping[str, Decision], told: Mapping[str, Json]) -> list[Message]:
         """What the framework is told of calls whose results are given.
 
+        It carries nothing out while a call of the reply has no result: one that waits on has a
+        sentence for now, which `without_results` takes back.
+
         Args:
             decisions: by tool call id.
             told: what the application gave back, by tool call id.
         """
         made: list[Any] = []
+        if self.session.get("service_session_id"):
+            # A service keeps the conversation, and was not told of these yet.
+            made += [Content.from_function_result(own, result=r) for own, r in self.done.items()]
         for one in self.waiting:
-            if one.kind == "approval":
+            if one.content.get("type") == _REQUEST:
                 continue
-            if one.kind == "frontend":
+            found: Json
+            if one.kind == "unknown":
+                found = no_such_tool(one.name)
+            elif one.kind == "frontend":
                 found = told.get(one.call, UNREPORTED)
             else:
                 found = decisions[one.call].text
@@ -142,16 +165,21 @@ class Kept:
         """What is raised where nothing was done with the answers, which can be given again."""
         return NotDelivered(
             f"This run was paused by {PACKAGE} {self.version} and can't go on with {PACKAGE} "
-            f"{version(PACKAGE)} and the agent as it is now: {why}"
+            f"{installed_version(PACKAGE)} and the agent as it is now: {why}"
         )
 
 
-def waiting_of(requests: Collection[Content], frontend: Collection[str]) -> Iterator[Waiting]:
+def waiting_of(
+    requests: Collection[Content], frontend: Collection[str], tools: Collection[str] | None
+) -> Iterator[Waiting]:
     """What a run waits for that ended.
 
     Args:
         requests: what it said it waits for.
         frontend: names of the application's tools.
+        tools: names of those that the model has, the application's among them; None where it was
+            not asked, and nothing new was called. Beside a call that waits the framework waits for
+            what is no tool, too.
 
     Raises:
         UpstreamError: it is nothing that the bridge can give.
@@ -168,7 +196,9 @@ def waiting_of(requests: Collection[Content], frontend: Collection[str]) -> Iter
             continue
         seen.add(call.call_id)
         kind: Kind = "approval"
-        if content.type != _REQUEST:
+        if tools is not None and call.name not in tools:
+            kind = "unknown"
+        elif content.type != _REQUEST:
             kind = "frontend" if call.name in frontend else "call"
         args = dict(call.parse_arguments() or {})
         yield Waiting(call.call_id, kind, call.name or "", args, content.to_dict())
@@ -187,7 +217,7 @@ def asks_of(waiting: Collection[Waiting], guard: Guard) -> list[Ask]:
                     "tool_call",
                     None,
                     ToolCall(one.call, one.name, one.args),
-                    parameters=tool.parameters() if tool is not None else None,
+                    parameters=parameters_of(tool) if tool is not None else None,
                 )
             )
         elif one.kind == "call":
@@ -209,6 +239,28 @@ def _question(one: Waiting, tool: Any) -> Ask:
         response_schema=schema if isinstance(schema, Mapping) else None,
         metadata=about,
     )
+
+
+def without_results(node: Any, calls: Collection[str]) -> Any:
+    """A session as JSON without the results of some calls.
+
+    Args:
+        node: the session, or a part of it.
+        calls: ids of the calls.
+    """
+    if isinstance(node, dict):
+        made = {name: without_results(value, calls) for name, value in node.items()}
+        if isinstance(made.get("messages"), list):
+            made["messages"] = [one for one in made["messages"] if one.get("contents") != []]
+        return made
+    if isinstance(node, list):
+        return [without_results(one, calls) for one in node if not _is_result(one, calls)]
+    return node
+
+
+def _is_result(node: Any, calls: Collection[str]) -> bool:
+    is_result = isinstance(node, dict) and node.get("type") == "function_result"
+    return is_result and node.get("call_id") in calls
 
 
 def _edit(node: Any, call: str, occurrence: str | None, args: dict[str, Json]) -> None:

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from ag_ui.core import (
     BaseEvent,
-    EventType,
-    MessagesSnapshotEvent,
+    ReasoningEncryptedValueEvent,
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
@@ -25,16 +24,62 @@ from ag_ui.core import (
 from agent_framework import Content
 
 from agui_bridge.adapters import Run
+from agui_bridge.frameworks.predicted_state import told_anew
 from agui_bridge.protocol.json_values import same_json
-from agui_bridge.protocol.threads.edited_calls import with_arguments
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.turns import with_arguments
 from agui_bridge_agent_framework.content import arguments_text, result_text
-from agui_bridge_agent_framework.streamed import Streamed
-
-__all__ = ["Reader"]
 
 Message = Mapping[str, Json]
 """A message of AG-UI, as JSON."""
+
+
+class _Streamed:
+    """One text as far as it has come: parts that are whole, and the one that may be replaced.
+
+    Clients stream a text in pieces, and some repeat it whole at its end (`merge_mode="replace"`):
+    the one of OpenAI's Responses does so for each part of a text or thought, and for each call's
+    arguments. What was told is not told again. What was told otherwise is taken back.
+    """
+
+    __slots__ = ("_before", "_is_whole", "_part")
+
+    def __init__(self) -> None:
+        self._before = ""
+        self._part: list[str] = []
+        self._is_whole = False
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self._before + "".join(self._part)
+
+    def add(self, piece: str) -> str:
+        """Take the next piece, perhaps the first one of another part; all of it is news."""
+        if self._is_whole:
+            self._before, self._part, self._is_whole = self.text, [], False
+        self._part.append(piece)
+        return piece
+
+    def replace(self, whole: str, *, all_parts: bool = False) -> str | None:
+        """Take what stands in place of the last part, and give what of it is news.
+
+        Args:
+            whole: the part, or all of the text.
+            all_parts: whether it stands in place of all parts.
+
+        Returns:
+            None where `whole` says something else than what was told.
+        """
+        told = self.text if all_parts else "".join(self._part)
+        if all_parts:
+            self._before = ""
+        self._part, self._is_whole = [whole], True
+        return whole.removeprefix(told) if whole.startswith(told) else None
+
+    def repeats(self, whole: str) -> bool:
+        """Whether the last part is this."""
+        return "".join(self._part) == whole
 
 
 @dataclass
@@ -50,7 +95,7 @@ class _Message:
     id: str = ""
     is_open: bool = False
     is_corrected: bool = False
-    told: Streamed = field(default_factory=Streamed)
+    told: _Streamed = field(default_factory=_Streamed)
 
 
 class Reader:
@@ -79,7 +124,7 @@ class Reader:
         self._reply: str | None = None
         self._text = _Message()
         self._thought = _Message()
-        self._calls: dict[str, Streamed] = {}
+        self._calls: dict[str, _Streamed] = {}
         self._open: list[str] = []
 
     def read(self, update: Any) -> Iterator[BaseEvent | str]:
@@ -95,7 +140,13 @@ class Reader:
             contents = [content for content in contents if content.type != "text"]
             if not self._structured:
                 yield from self._say(self._text, "".join(texts), "all")
+        text = self._text
         for content in contents:
+            if content.type == "text" and content.merge_mode is None and text.is_open:
+                # Most updates are this.
+                if content.text:
+                    yield text.told.add(content.text)
+                continue
             handler = _HANDLERS.get(content.type)
             if handler is not None:
                 yield from handler(self, content)
@@ -108,6 +159,13 @@ class Reader:
         yield ToolCallResultEvent(
             message_id=self._run.mint(), tool_call_id=call, content=text, role="tool"
         )
+
+    def whole_call(self, call: str, name: str, arguments: str) -> Iterator[BaseEvent]:
+        """Tell a call that no update brings, such as one of a workflow within a workflow."""
+        yield from self._leave()
+        yield self._start(call, name)
+        yield ToolCallArgsEvent(tool_call_id=call, delta=arguments)
+        yield from self.end()
 
     def end(self) -> Iterator[BaseEvent]:
         """Close what is open."""
@@ -138,13 +196,19 @@ class Reader:
 
     def _reasoning(self, content: Content) -> Iterator[BaseEvent | str]:
         yield from self._say(self._thought, content.text or "", _replaces(content))
+        if content.protected_data and self._thought.id:
+            yield ReasoningEncryptedValueEvent(
+                subtype="message",
+                entity_id=self._thought.id,
+                encrypted_value=content.protected_data,
+            )
 
     def _say(self, message: _Message, text: str, replaces: str | None) -> Iterator[BaseEvent]:
         """Tell what a text adds to a message, or to the thought, or says in place of it."""
         if not (message.is_open or (message.is_corrected and replaces)):
             if replaces and message.told.repeats(text):
                 return
-            message.told, message.is_corrected = Streamed(), False
+            message.told, message.is_corrected = _Streamed(), False
         if replaces:
             news = message.told.replace(text, all_parts=replaces == "all")
         else:
@@ -209,7 +273,7 @@ class Reader:
             self.said.append(self._message)
         self.called.append(own)
         self._open.append(own)
-        self._calls[own] = Streamed()
+        self._calls[own] = _Streamed()
         return ToolCallStartEvent(
             tool_call_id=own, tool_call_name=name, parent_message_id=self._message
         )
@@ -226,11 +290,7 @@ class Reader:
 
     def _corrected(self, correct: Callable[[Message], Message]) -> BaseEvent:
         """The conversation with one thing in it told anew: no event takes back what was told."""
-        messages: Any = [correct(message) for message in self._run.conversation()]
-        # As they are: a message may have parts that AG-UI does not know.
-        return MessagesSnapshotEvent.model_construct(
-            type=EventType.MESSAGES_SNAPSHOT, messages=messages
-        )
+        return told_anew([correct(message) for message in self._run.conversation()])
 
 
 _HANDLERS: Final[Mapping[str, Callable[[Reader, Content], Iterator[BaseEvent | str]]]] = {

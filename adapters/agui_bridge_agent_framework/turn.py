@@ -5,27 +5,35 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
-from agent_framework import FunctionTool, Message
+from ag_ui.core import BaseEvent
+from agent_framework import AgentResponse, FunctionTool, Message, MiddlewareFailure
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.errors import AgentRefused, NotDelivered, UpstreamError
+from agui_bridge.frameworks.predicted_state import PredictState
+from agui_bridge.frameworks.private_names import installed_version
 from agui_bridge.frameworks.turn import FrameworkTurn
 from agui_bridge.protocol.answers.asks import Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import turns_of
-from agui_bridge_agent_framework.arguments import with_stand_ins
+from agui_bridge_agent_framework.approval_rules import with_rules
+from agui_bridge_agent_framework.arguments import names_of, with_stand_ins
 from agui_bridge_agent_framework.content import handles_of
-from agui_bridge_agent_framework.guard import Guard, RequestGuard
+from agui_bridge_agent_framework.guard import Guard, RequestGuard, no_such_tool
 from agui_bridge_agent_framework.history import dumped, memo_of, messages_of, read_conversation
-from agui_bridge_agent_framework.pauses import PACKAGE, Kept, asks_of, waiting_of
+from agui_bridge_agent_framework.pauses import (
+    PACKAGE,
+    Continuation,
+    asks_of,
+    waiting_of,
+    without_results,
+)
 from agui_bridge_agent_framework.reader import Reader
+from agui_bridge_agent_framework.shared_state import SharedState
 from agui_bridge_agent_framework.unique_calls import UniqueCalls
-
-__all__ = ["Turn"]
 
 
 class Turn(FrameworkTurn):
@@ -35,14 +43,28 @@ class Turn(FrameworkTurn):
         run: the run.
         agent: the agent.
         kwargs: what tools find in their context.
+        words: what the application says.
+        keys: of the state that it shares with the page.
+        predictions: of the state.
     """
 
-    def __init__(self, run: Run, agent: Any, kwargs: Mapping[str, Any]) -> None:
-        super().__init__(run, Kept.from_json)
+    def __init__(
+        self,
+        run: Run,
+        agent: Any,
+        kwargs: Mapping[str, Any],
+        words: str,
+        keys: Mapping[str, Any],
+        predictions: Sequence[PredictState],
+    ) -> None:
+        super().__init__(run, Continuation.from_json, predictions=predictions)
+        self._state = SharedState(run.state, keys, predictions, super()._emit, self._is_over)
         self._kwargs = kwargs
-        kept: Kept | None = self._kept
-        self._agent = with_stand_ins(agent, kept.approved(self._decisions) if kept else ())
-        self._guard = Guard(self._make_gate, self._decisions, UniqueCalls(run))
+        kept: Continuation | None = self._kept
+        calls = UniqueCalls(run, kept.named if kept else None)
+        self._guard = Guard(self._make_gate, self._decisions, calls, words, self._state)
+        approved = kept.approved(self._decisions) if kept else ()
+        self._agent = with_rules(with_stand_ins(agent, approved), self._guard)
         self._gate = self._guard.gate
         options = getattr(agent, "default_options", None) or {}
         self._structured = options.get("response_format") is not None
@@ -50,9 +72,12 @@ class Turn(FrameworkTurn):
         for one in kept.waiting if kept else ():
             if one.kind == "frontend":
                 self._reader.answered.add(one.call)
+            if one.kind == "unknown":
+                self._guard.unknown[one.call] = no_such_tool(one.name)
             self._reader.called.append(one.call)
-        own = _names_of(agent)
+        own = names_of(agent)
         self._frontend = {tool.name: tool for tool in run.tools if tool.name not in own}
+        self._held = kept.held(run.results()) if kept else []
         self._session: Any = None
         self._late: list[Any] = []
         # Once something was told, the answers can't be given again.
@@ -74,15 +99,22 @@ class Turn(FrameworkTurn):
 
     async def _left(self) -> None:
         self._run.iteration = self._guard.requests
+        self._guard.note_usage(self._run)
 
     # --- the agent's own task ---
 
+    def _emit(self, event: BaseEvent) -> None:
+        self._state.tell(event)
+
     async def _work(self) -> Any:
-        await self._hear(self._given())
+        given = self._given()
+        self._state.share(self._session)
+        await self._hear(given)
         await self._queue.taken()
-        if self._late and not self._response.user_input_requests:
+        if self._late and not (self._response.user_input_requests or self._held):
             late, self._late = self._late, []
             await self._hear(list(messages_of(turns_of(late), handles_of(self._agent))))
+        self._state.settle(self._session)
         return self._response
 
     async def _hear(self, messages: list[Message]) -> None:
@@ -92,7 +124,9 @@ class Turn(FrameworkTurn):
             session=self._session,
             middleware=[
                 self._guard,
-                RequestGuard(self._guard, self._run.stop, self._check_approved),
+                RequestGuard(
+                    self._guard, self._run.stop, self._check_approved, waits=bool(self._held)
+                ),
             ],
             tools=[_declared(tool) for tool in self._frontend.values()] or None,
             function_invocation_kwargs=self._kwargs or None,
@@ -113,13 +147,12 @@ class Turn(FrameworkTurn):
         finally:
             with contextlib.suppress(Exception):
                 await stream.close()
-        self._note_usage()
 
     def _given(self) -> list[Message]:
         """What the agent is told now.
 
         Raises:
-            NotDelivered: see `Kept.restored`.
+            NotDelivered: see `Continuation.restored`.
         """
         run, kept = self._run, self._kept
         if kept is None:
@@ -158,6 +191,8 @@ class Turn(FrameworkTurn):
         for one in self._kept.waiting if self._kept else ():
             if one.kind == "call":
                 yield from self._reader.result(one.call, self._decisions[one.call].text)
+            elif one.kind == "unknown":
+                yield from self._reader.result(one.call, self._guard.unknown[one.call])
 
     # --- what comes of it ---
 
@@ -165,6 +200,16 @@ class Turn(FrameworkTurn):
         await super()._expect_delivered(failure)
         if isinstance(self._gate.fault, NotDelivered) and self._is_untouched:
             raise self._gate.fault
+
+    def _result(self, failure: BaseException | None) -> Any:
+        is_refused = not self._guard.requests and self._kept is None
+        if is_refused and isinstance(failure, MiddlewareFailure):
+            raise AgentRefused(str(failure), of="message") from failure
+        response = super()._result(failure)
+        if not isinstance(response, AgentResponse):
+            why = "Middleware of the agent ended the run, and gave no response."
+            raise AgentRefused(why, of="message") if is_refused else UpstreamError(why)
+        return response
 
     @property
     def _is_untouched(self) -> bool:
@@ -177,41 +222,48 @@ class Turn(FrameworkTurn):
             UpstreamError: see `waiting_of` and `dumped`.
         """
         run = self._run
-        waiting = list(waiting_of(response.user_input_requests, self._frontend))
-        session = dumped(self._session)
+        tools = self._guard.tools if self._guard.requests else None
+        waiting = list(waiting_of(response.user_input_requests, self._frontend, tools))
+        self._state.take_back(self._session)
+        waiting += self._held
         if not waiting:
             if self._structured:
                 run.result = _json_or_text(response.text)
-            run.memo = memo_of(run, self._reader.said, session)
+            run.memo = memo_of(run, self._reader.said, self._session)
             return None
-        kept = Kept(session, waiting, version(PACKAGE), self._actor, self._late).to_json()
+        session = dumped(self._session)
+        done: dict[str, str] = {}
+        if self._held:
+            session = without_results(session, {one.call for one in self._held})
+            done = self._done()
+        kept = Continuation(
+            session,
+            waiting,
+            installed_version(PACKAGE),
+            self._actor,
+            self._late,
+            done,
+            self._guard.calls.named,
+        ).to_json()
         handed = [one.call for one in waiting if one.kind == "frontend"]
         asks = asks_of(waiting, self._guard)
         return Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)
 
+    def _done(self) -> dict[str, str]:
+        """What is known of calls while another one of their reply waits on."""
+        guard, kept = self._guard, self._kept
+        given = {
+            one.call: str(self._decisions[one.call].text)
+            for one in kept.waiting
+            if one.call in self._decisions
+        }
+        held = {one.call for one in self._held}
+        told = {**kept.done, **given, **guard.outputs, **guard.unknown}
+        return {call: text for call, text in told.items() if call not in held}
+
     async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
         if (ending := self._end(result)) is not None:
             yield ending
-
-    def _note_usage(self) -> None:
-        usage = self._response.usage_details or {}
-        if usage:
-            raw = self._response.raw_representation
-            models = [getattr(one, "model", None) for one in raw] if isinstance(raw, list) else []
-            self._run.usage.append(
-                {
-                    "model": next((model for model in reversed(models) if model), "unknown"),
-                    "inputTokens": usage.get("input_token_count") or 0,
-                    "outputTokens": usage.get("output_token_count") or 0,
-                    "totalTokens": usage.get("total_token_count") or 0,
-                }
-            )
-
-
-def _names_of(agent: Any) -> set[str]:
-    """The agent's own tools, as far as they are known before it runs: they go first."""
-    options = getattr(agent, "default_options", None) or {}
-    return {tool.name for tool in options.get("tools") or () if isinstance(tool, FunctionTool)}
 
 
 def _declared(tool: Any) -> FunctionTool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from agno.agent import Agent
@@ -12,11 +12,12 @@ from agno.workflow import Workflow
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.application import Application, ContextOption
+from agui_bridge.frameworks.forwarded import Forwarded
+from agui_bridge.frameworks.predicted_state import PredictState
 from agui_bridge.import_object import import_object
 from agui_bridge_agno.guard import hold_tools
-from agui_bridge_agno.turn import Turn
-
-__all__ = ["AgnoAdapter"]
+from agui_bridge_agno.turn import Settings, Turn
 
 
 class AgnoAdapter:
@@ -31,7 +32,14 @@ class AgnoAdapter:
             any of these.
         dependencies: a function from the `Run` to the dependencies of the agent's tools, a dict,
             sync or async, or `module:attribute` of one. It is called for each run, a resumed one
-            too, and what it returns is never stored.
+            too, and what it returns is never stored. What the application shows is among them.
+        forwarded_props: names of what clients forward that tools find in `dependencies`
+            under `forwarded_props`; True for all.
+        context: what the model is told of the page; see `Application`.
+        client_instructions: whether it is told the client's `system` messages.
+        predict_state: which arguments of calls show in the page's state while they stream.
+        client_user_id: whether the client's `forwardedProps.user_id` is Agno's `user_id`: only
+            where whoever calls is trusted to speak for anybody. Else it is who began the run.
 
     Raises:
         ConfigurationError: one of them is none.
@@ -46,6 +54,11 @@ class AgnoAdapter:
         agent: Agent | Team | Callable[[Run], Agent | Team] | str,
         *,
         dependencies: Callable[[Run], Any | Awaitable[Any]] | str | None = None,
+        forwarded_props: bool | Collection[str] = False,
+        context: ContextOption = "model",
+        client_instructions: bool = False,
+        predict_state: Sequence[PredictState] = (),
+        client_user_id: bool = False,
     ) -> None:
         self._agent: Any = import_object(agent) if isinstance(agent, str) else agent
         found = import_object(dependencies) if isinstance(dependencies, str) else dependencies
@@ -64,6 +77,10 @@ class AgnoAdapter:
             raise ConfigurationError(
                 f"dependencies should be a function from the Run to a dict, not {found!r:.80}."
             )
+        self._forwarded = Forwarded(forwarded_props)
+        self._settings = Settings(
+            Application(context, client_instructions), tuple(predict_state), client_user_id
+        )
         hold_tools()
 
     async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
@@ -72,6 +89,7 @@ class AgnoAdapter:
         Raises:
             NotDelivered: what was kept of the pause can't be resumed; nothing was done.
             AgentFailed: the agent ended in an error.
+            AgentRefused: a check of the agent would not go on.
             Fenced, PolicyFailed: see `ToolGate.before`.
         """
         if run.stop.requested:
@@ -81,7 +99,8 @@ class AgnoAdapter:
         given = self._dependencies(run) if self._dependencies is not None else None
         if isinstance(given, Awaitable):
             given = await given
-        turn = Turn(run, agent, given)
+        given = self._forwarded.beside(given or {}, run) or None
+        turn = Turn(run, agent, given, self._settings)
         async with contextlib.aclosing(turn.items()) as items:
             async for item in items:
                 yield item

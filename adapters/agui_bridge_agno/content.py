@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from agno.media import Audio, File, Image, Video
 
+from agui_bridge.frameworks.private_names import PrivateName, expect_names
 from agui_bridge.media import NO_HANDLES, Handles, handles_at, left_out, media_of
 from agui_bridge.protocol.turns import Content
-
-__all__ = ["handles_of", "result_text", "spoken"]
+from agui_bridge_agno.guard import AGNO
 
 _MEMBERS: Final[Mapping[str, tuple[str, Callable[..., Any]]]] = {
     "image": ("images", Image),
@@ -59,6 +59,7 @@ def handles_of(model: Any) -> Handles:
     """The handles of files that a model takes: Agno has a place for those of OpenAI's Responses."""
     if _responses() is None or not isinstance(model, _responses()):
         return NO_HANDLES
+    expect_names(AGNO, [PrivateName(_responses(), "_format_file_for_input")])
     return handles_at(model.get_async_client().base_url, {"document"})
 
 

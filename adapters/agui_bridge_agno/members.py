@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -12,8 +13,6 @@ from agno.team import Team
 
 from agui_bridge.frameworks.subagents import Subagent, Subagents
 from agui_bridge.protocol.threads.records import Json
-
-__all__ = ["Members", "never_repeat"]
 
 
 class Members(Subagents):
@@ -71,6 +70,23 @@ class Members(Subagents):
         """Close one whose work is done."""
         if run in self._ids:
             yield self._close(self._ids.pop(run))
+
+
+def with_result(text: str, name: str, said: str) -> str:
+    """The result of a leader's call, with what a member said where Agno says that it waits.
+
+    Args:
+        text: the result so far, of all members that were asked.
+        name: the member's.
+        said: what it said at its end.
+    """
+    own = re.escape(name)
+    waits = (
+        rf"Member '{own}' requires human input[^.]*\.( Task (\[.*?\] )?paused\.)?"
+        rf"|(?<=Agent {own}: )Requires human input[^.]*\."
+    )
+    made, found = re.subn(waits, lambda _: said, text, count=1)
+    return made if found else "\n".join(filter(None, (text, said)))
 
 
 def never_repeat(agent: Any) -> None:

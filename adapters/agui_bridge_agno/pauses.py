@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
-from typing import Any, Final, Literal
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
 from agno.run.agent import RunOutput
 from agno.run.requirement import RunRequirement
@@ -14,25 +13,22 @@ from agno.run.team import TeamRunOutput
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
 from agui_bridge.errors import NotDelivered
+from agui_bridge.frameworks.private_names import installed_version
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import (
     ANSWER,
     DECLINE,
+    DECLINED,
     Answer,
     Approve,
     Cancel,
     Decision,
     Decline,
 )
-from agui_bridge.protocol.answers.question_schemas import DECLINED
-from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.protocol.turns import text_of
 from agui_bridge_agno.content import result_text
-
-__all__ = ["AGNO", "Kept", "Waiting", "ask_of", "restore", "waiting_of"]
-
-AGNO: Final = "agno"
+from agui_bridge_agno.guard import AGNO
 
 Kind = Literal["confirmation", "input", "form", "feedback", "external", "frontend"]
 
@@ -89,7 +85,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Continuation:
     """What is kept while calls wait.
 
     Attributes:
@@ -103,6 +99,7 @@ class Kept:
         given: ids of its messages that are the application's instructions.
         examples: ids of those that the agent's author gave it.
         late: what people said that the model has not been told yet.
+        delegated: see `Guard`.
     """
 
     output: Any
@@ -115,9 +112,10 @@ class Kept:
     given: list[str]
     examples: list[str]
     late: list[Any]
+    delegated: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, kept: Any) -> Kept:
+    def from_json(cls, kept: Any) -> Continuation:
         """Read a continuation."""
         return cls(**{**kept, "waiting": [Waiting(**one) for one in kept["waiting"]]})
 
@@ -142,8 +140,10 @@ class Kept:
         found: dict[str, str] = {}
         for one in self.waiting:
             if one.kind == "frontend":
-                given = handed.get(one.call, UNREPORTED)
-                found[one.call] = text_of(given) if isinstance(given, list) else result_text(given)
+                if one.call in handed:
+                    given = handed[one.call]
+                    is_parts = isinstance(given, list)
+                    found[one.call] = text_of(given) if is_parts else result_text(given)
             elif (text := one.result(decisions[one.call])) is not None:
                 found[one.call] = text
         return found
@@ -152,7 +152,7 @@ class Kept:
         """What is raised where nothing was done with the answers, which can be given again."""
         return NotDelivered(
             f"This run was paused by {AGNO} {self.agno} and can't go on with {AGNO} "
-            f"{version(AGNO)} and the agent as it is now: {why}"
+            f"{installed_version(AGNO)} and the agent as it is now: {why}"
         )
 
     def _asked(self, decisions: Mapping[str, Decision]) -> Iterable[Waiting]:
@@ -240,7 +240,7 @@ def ask_of(
 
 
 def restore(
-    kept: Kept, decisions: Mapping[str, Decision], handed: Mapping[str, Json]
+    kept: Continuation, decisions: Mapping[str, Decision], handed: Mapping[str, Json]
 ) -> RunOutput | TeamRunOutput:
     """The run to go on with; calls that were approved with other arguments have these.
 
@@ -269,8 +269,8 @@ def restore(
             _tell(requirement, results[one.call], decisions.get(one.call))
         elif isinstance(approved, Approve):
             tool.tool_args = dict(approved.args)
-            for field in tool.user_input_schema or ():
-                field.value = approved.args.get(field.name)
+            for one_field in tool.user_input_schema or ():
+                one_field.value = approved.args.get(one_field.name)
             if one.kind == "confirmation":
                 requirement.confirm()
             else:
@@ -280,6 +280,31 @@ def restore(
     _relink(output)
     restored: RunOutput | TeamRunOutput = output
     return restored
+
+
+def held_back(output: Any, calls: Collection[str]) -> Callable[[], None]:
+    """Take calls out of a run that wait on, for Agno would not go on beside them.
+
+    Args:
+        output: the run.
+        calls: ids of these calls.
+
+    Returns:
+        What puts them back, so that the run waits for them again.
+    """
+    tools, requirements = list(output.tools or ()), list(output.requirements or ())
+    held = [one for one in tools if one.tool_call_id in calls]
+    wanted = [one for one in requirements if one.tool_execution.tool_call_id in calls]
+    output.tools = [one for one in tools if one not in held]
+    output.requirements = [one for one in requirements if one not in wanted]
+
+    def put_back() -> None:
+        output.tools = [*(output.tools or ()), *held]
+        output.requirements = [*(output.requirements or ()), *wanted]
+        held.clear()
+        wanted.clear()
+
+    return put_back
 
 
 def _tell(requirement: Any, text: str, decision: Decision | None) -> None:
@@ -327,15 +352,15 @@ def _member_runs(output: Any) -> list[Any]:
 def _form(fields: Iterable[Any]) -> dict[str, Json]:
     properties: dict[str, Json] = {}
     required: list[Json] = []
-    for field in fields:
-        made = _schema_of(field.field_type)
-        if field.description:
-            made["description"] = field.description
-        if field.value is None:
-            required.append(field.name)
+    for one in fields:
+        made = _schema_of(one.field_type)
+        if one.description:
+            made["description"] = one.description
+        if one.value is None:
+            required.append(one.name)
         else:
-            made["default"] = field.value
-        properties[field.name] = made
+            made["default"] = one.value
+        properties[one.name] = made
     return {
         "type": "object",
         "properties": properties,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ag_ui.core import (
     BaseEvent,
+    CustomEvent,
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
@@ -20,15 +22,23 @@ from ag_ui.core import (
     ToolCallResultEvent,
     ToolCallStartEvent,
 )
+from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run
 from agui_bridge_agno.guard import DELEGATIONS
 from agui_bridge_agno.members import Members
 
-__all__ = ["Reader"]
-
 _PAUSED: Final = "requires human input"
 """What Agno gives for a result of a call whose member waits: the real one comes later."""
+
+_SENTENCE: Final = re.compile(r"Member '.*' requires human input before continuing\.")
+"""The same, where it stands for the agent's own words."""
+
+_CHECKS: Final[Mapping[str | None, Literal["message", "reply"]]] = {
+    "input_check_error": "message",
+    "output_check_error": "reply",
+}
+"""What a check refuses, by how Agno calls its error."""
 
 _OVER: Final = ("RunCompleted", "RunError", "RunCancelled")
 
@@ -55,6 +65,7 @@ class Reader:
         run: mints ids.
         members: those at work.
         is_structured: whether the agent's words are data, which is the run's result.
+        is_route: whether members answer in the agent's place.
 
     Attributes:
         top: the id of the agent's own run.
@@ -64,9 +75,12 @@ class Reader:
         answered: ids of the calls whose results were told.
         open: ids of the calls whose members wait.
         failure: what the agent's run ended with in place of an answer.
+        refused: what of the conversation a check of the agent refused, if that is why.
     """
 
-    def __init__(self, run: Run, members: Members, *, is_structured: bool) -> None:
+    def __init__(
+        self, run: Run, members: Members, *, is_structured: bool, is_route: bool = False
+    ) -> None:
         self.top: str | None = None
         self.said: list[str] = []
         self.told: set[str] = set()
@@ -74,16 +88,18 @@ class Reader:
         self.answered: set[str] = set()
         self.open: set[str] = set()
         self.failure: str | None = None
+        self.refused: Literal["message", "reply"] | None = None
         self._run = run
         self._members = members
         self._is_structured = is_structured
+        self._is_route = is_route
         self._own = _Speaker()
         self._others: dict[str, _Speaker] = {}
 
     def read(self, event: Any) -> Iterable[BaseEvent | str]:
         """Translate one event of Agno; those of AG-UI are passed on."""
         if isinstance(event, BaseEvent):
-            return (event,)
+            return self._given(event)
         kind = event.event.removeprefix("Team")
         if kind == "RunContent" and self._own.text is not None and self._is_plain(event):
             # Nearly all are: text of the message that is open, which needs no event object.
@@ -136,6 +152,15 @@ class Reader:
             subagent_run_id=self._speaker(run)[1],
         )
 
+    def _given(self, event: BaseEvent) -> tuple[BaseEvent, ...]:
+        """What is told besides Agno's events."""
+        if isinstance(event, ToolCallResultEvent):
+            if event.tool_call_id in self.answered:
+                return ()
+            self.answered.add(event.tool_call_id)
+            self.open.discard(event.tool_call_id)
+        return (event,)
+
     # --- what is said ---
 
     def _content(self, event: Any) -> Iterator[BaseEvent | str]:
@@ -143,6 +168,8 @@ class Reader:
         yield from self._think(speaker, subagent, event.reasoning_content)
         text = event.content
         if not isinstance(text, str) or not text or (subagent is None and self._is_structured):
+            return
+        if self._is_route and subagent is None and _SENTENCE.fullmatch(text):
             return
         if speaker.text is None:
             yield from self._close(speaker, subagent)
@@ -193,7 +220,14 @@ class Reader:
             "totalTokens": event.total_tokens,
         }
         if any(counted.values()):
-            self._run.usage.append({"model": event.model or "unknown", **counted})
+            more = {
+                "provider": event.model_provider,
+                "reasoningTokens": event.reasoning_tokens,
+                "cachedInputTokens": event.cache_read_tokens,
+                "cacheWriteInputTokens": event.cache_write_tokens,
+            }
+            known = {name: value for name, value in more.items() if value}
+            self._run.usage.append({"model": event.model or "unknown", **counted, **known})
         yield from ()
 
     def _called(self, event: Any) -> Iterator[BaseEvent]:
@@ -210,6 +244,10 @@ class Reader:
             return
         yield from self.result(str(tool.tool_call_id), text, self._run_of(event))
 
+    def _custom(self, event: Any) -> Iterator[BaseEvent]:
+        value = to_jsonable_python(event.to_dict(), fallback=str)
+        yield CustomEvent(name=type(event).__name__, value=value)
+
     def _begun(self, event: Any) -> Iterator[BaseEvent]:
         run = self._run_of(event)
         if run is not None:
@@ -225,6 +263,7 @@ class Reader:
             yield from self._members.leave(run)
         elif event.event.endswith("RunError"):
             self.failure = str(event.content or "it gave no reason")
+            self.refused = _CHECKS.get(event.error_type)
         elif event.event.endswith("RunCancelled"):
             self.failure = "it was cancelled"
 
@@ -235,8 +274,13 @@ class Reader:
 
     def _is_plain(self, event: Any) -> bool:
         """Whether it is text of the agent's own, and nothing else."""
-        is_text = type(event.content) is str and not event.reasoning_content
-        return is_text and self._is_own(event)
+        # Of each token: without a call of its own.
+        is_own = event.run_id is None or event.run_id == self.top
+        return (
+            is_own
+            and type(event.content) is str
+            and not (event.reasoning_content or self._is_route)
+        )
 
     def _is_own(self, event: Any) -> bool:
         return event.run_id is None or event.run_id == self.top
@@ -257,6 +301,7 @@ _HANDLERS: Final[Mapping[str, Callable[[Reader, Any], Iterator[BaseEvent | str]]
     "ModelRequestCompleted": Reader._replied,
     "ToolCallStarted": Reader._called,
     "ToolCallCompleted": Reader._completed,
+    "CustomEvent": Reader._custom,
     "RunStarted": Reader._begun,
     "RunContinued": Reader._begun,
     **dict.fromkeys(_OVER, Reader._ended),

@@ -28,7 +28,6 @@ from agui_bridge.protocol.schemas.checking import require_checkable
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.call_names import CallNames
 from agui_bridge_agui.exchange import Exchange
-from agui_bridge_agui.first_arguments import with_first_arguments
 from agui_bridge_agui.http_client import HttpClient, ShapeRefused
 from agui_bridge_agui.pauses.adk import Confirmations, adk_pause
 from agui_bridge_agui.pauses.agno import AGNO
@@ -36,11 +35,9 @@ from agui_bridge_agui.pauses.answers import Answers, Ended
 from agui_bridge_agui.pauses.dialects import answers_of, pause_of
 from agui_bridge_agui.pauses.draft import draft_pause
 from agui_bridge_agui.pauses.mastra import suspended_call
-from agui_bridge_agui.peers import PEERS, PeerName
+from agui_bridge_agui.peers import PEERS, PeerName, with_first_arguments
 from agui_bridge_agui.reader import Reader
 from agui_bridge_agui.requests import Dialect, HistoryMode, body_of, messages_for
-
-__all__ = ["AguiAdapter"]
 
 logger: Final = logging.getLogger("agui_bridge")
 

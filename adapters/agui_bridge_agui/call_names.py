@@ -14,8 +14,6 @@ from agui_bridge.adapters import Ask, Handoff, Pause, Run, RunItem
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["CallNames"]
-
 _KEPT: Final = "names"
 """The member of a continuation that has the endpoint's ids."""
 

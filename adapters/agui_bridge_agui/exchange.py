@@ -16,8 +16,6 @@ from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.http_client import HttpClient
 
-__all__ = ["Exchange"]
-
 _WAITING: Final = 64
 """Events that wait for the run at most; a slow client holds the endpoint back."""
 

@@ -19,8 +19,6 @@ from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
 
-__all__ = ["HttpClient", "ShapeRefused"]
-
 logger: Final = logging.getLogger("agui_bridge")
 
 _THREAD: Final = "{threadId}"

@@ -1,6 +1,6 @@
 """Reads an upstream run's events: what is passed on, and what the run ended with.
 
-What breaks a rule is mended as `protocol.verifier.stream_rules` says, where nothing is lost or
+What breaks a rule is mended as `protocol.verifier.shapes` says, where nothing is lost or
 invented by it, and the log says what was mended; messages that only a snapshot tells become events.
 What can't be mended is an error that says what it was. What AG-UI allows is passed on, known here
 or not.
@@ -18,16 +18,12 @@ from agui_bridge.adapters import Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.protocol.verifier.shapes import model_of, without_unknown
-from agui_bridge.protocol.verifier.stream_rules import Fault
+from agui_bridge.protocol.verifier.shapes import Fault, model_of, without_unknown
 from agui_bridge.protocol.verifier.verifier import Verifier
+from agui_bridge_agui.client_view import ClientView, news_of
 from agui_bridge_agui.pauses.answers import Custom
 from agui_bridge_agui.pauses.draft import completed, take_question
 from agui_bridge_agui.pauses.langgraph import ON_INTERRUPT
-from agui_bridge_agui.snapshot_news import news_of
-from agui_bridge_agui.told import Told
-
-__all__ = ["Reader"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -53,7 +49,7 @@ class Reader:
     """
 
     def __init__(self, run: Run, approved: Collection[str] = ()) -> None:
-        self.told: Told = Told(run.raw_messages)
+        self.told: ClientView = ClientView(run.raw_messages)
         self.finished: RunFinishedEvent | None = None
         self.error: str | None = None
         self.interrupts: list[Interrupt] = []
@@ -63,8 +59,6 @@ class Reader:
         self._run = run
         self._frontend = {tool.name for tool in run.tools}
         self._approved = set(approved)
-        known = set(self.told.calls) - self.told.answered
-        self._awaited = known if run.resume is not None else set()
         self._brought = {message["id"] for message in run.raw_new_messages}
         self._verifier = Verifier("repair", run.mint)
         self._noted: set[str] = set()
@@ -123,7 +117,7 @@ class Reader:
             # An outcome that nobody knows is read as none, as every client reads it.
             self._finish(model_of(without_unknown(wire, members=False)[0]))
         elif kind == "MESSAGES_SNAPSHOT":
-            yield from news_of(wire["messages"], self.told, self._awaited, self._brought)
+            yield from news_of(wire["messages"], self.told, self._brought)
         elif kind == "CUSTOM" and wire["name"] == ON_INTERRUPT:
             self.customs.append(Custom(wire["value"], wire.get("rawEvent")))
         else:

@@ -16,8 +16,6 @@ from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.versions import NEWEST, first_version_messages
 from agui_bridge_agui.pauses.answers import Answers
 
-__all__ = ["Dialect", "HistoryMode", "body_of", "messages_for"]
-
 Dialect = Literal["1.1", "1.0", "0.x"]
 """How an input is written. What is answered is understood in any dialect."""
 

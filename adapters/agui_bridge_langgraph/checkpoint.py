@@ -7,7 +7,7 @@ off, no result of a call that nobody answered. And it does not know what people 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -19,26 +19,14 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langgraph.channels import BinaryOperatorAggregate
-from langgraph.types import Overwrite
+from langgraph.types import Command, Overwrite
 from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run
 from agui_bridge.protocol.answers.unexecuted import UNTOLD
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import result_of, text_of
-from agui_bridge_langgraph.content import user_content
-
-__all__ = [
-    "MESSAGES",
-    "conversation",
-    "levels",
-    "messages_of",
-    "namespace_of",
-    "new_messages",
-    "replaced",
-    "state_changes",
-    "unanswered",
-]
+from agui_bridge_langgraph.content import read_arguments, user_content
 
 MESSAGES: Final = "messages"
 """The name of the conversation in a graph's state."""
@@ -48,6 +36,13 @@ def messages_of(values: Any) -> list[BaseMessage]:
     """The messages of a state; none where it has no such thing."""
     found = values.get(MESSAGES) if isinstance(values, Mapping) else None
     return [m for m in found if isinstance(m, BaseMessage)] if isinstance(found, list) else []
+
+
+def given_messages(given: Any) -> list[BaseMessage]:
+    """The messages of what a graph is given to begin with, or to go on with."""
+    values = given.update if isinstance(given, Command) else given
+    found = values.get(MESSAGES) if isinstance(values, Mapping) else None
+    return messages_of({MESSAGES: found.value if isinstance(found, Overwrite) else found})
 
 
 def levels(state: Any) -> Iterator[Any]:
@@ -126,6 +121,36 @@ def conversation(
     return [*mended, *added], True
 
 
+def said_before(run: Run) -> list[BaseMessage]:
+    """The thread before this input, for a graph that has lost it, or never had it."""
+    new = {message.get("id") for message in run.raw_new_messages}
+    # These are given besides.
+    cut_off = {message.get("id") for message in run.unkept if message.get("role") == "assistant"}
+    calls: set[str] = set()
+    made: list[BaseMessage] = []
+    for message in run.raw_messages:
+        role, own = message.get("role"), message.get("id")
+        if own in new or own in cut_off or message.get("subagentRunId") is not None:
+            continue
+        if role == "assistant":
+            told = [_call(call) for call in message.get("toolCalls") or ()]
+            calls.update(call["id"] for call in told)
+            text = text_of(message.get("content") or "")
+            made.append(AIMessage(text, id=own, tool_calls=told))
+        elif role == "tool" and message["toolCallId"] in calls:
+            text = text_of(result_of(message) or "")
+            made.append(ToolMessage(text, id=own, tool_call_id=message["toolCallId"]))
+        else:
+            made += new_messages([message])
+    return made
+
+
+def _call(call: Mapping[str, Any]) -> Any:
+    told = call["function"]
+    args = read_arguments(told["arguments"])
+    return {"name": told["name"], "args": args if isinstance(args, dict) else {}, "id": call["id"]}
+
+
 def replaced(graph: Any, name: str, value: Any) -> Any:
     """A value that takes the place of what the graph has, where it would add to it.
 
@@ -138,11 +163,13 @@ def replaced(graph: Any, name: str, value: Any) -> Any:
     return Overwrite(value) if adds else value
 
 
-def state_changes(graph: Any, state: Json, values: Any, names: Collection[str]) -> dict[str, Any]:
+def state_changes(
+    replaced: Callable[[str, Any], Any], state: Json, values: Any, names: Collection[str]
+) -> dict[str, Any]:
     """What of the shared state is other than what the graph has.
 
     Args:
-        graph: a compiled graph.
+        replaced: makes what takes the place of what the graph has of a name.
         state: the state that the frontend and the agent share.
         values: the graph's.
         names: what of it may be changed.
@@ -151,7 +178,7 @@ def state_changes(graph: Any, state: Json, values: Any, names: Collection[str]) 
         return {}
     has: Mapping[str, Any] = values if isinstance(values, Mapping) else {}
     return {
-        name: replaced(graph, name, state[name])
+        name: replaced(name, state[name])
         for name in names
         if name in state
         and (name not in has or to_jsonable_python(has[name], fallback=str) != state[name])

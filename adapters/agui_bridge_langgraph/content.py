@@ -12,8 +12,6 @@ from pydantic_core import to_jsonable_python
 from agui_bridge.media import left_out, media_of
 from agui_bridge.protocol.turns import Content
 
-__all__ = ["content_text", "plain", "said_in", "user_content"]
-
 _KINDS: Final[Mapping[str, str]] = {"image": "image", "audio": "audio", "video": "video"}
 _ANY: Final = "application/octet-stream"
 
@@ -39,6 +37,19 @@ def said_in(message: AIMessage) -> tuple[str, str]:
     return thought, text
 
 
+def signature_in(message: AIMessage) -> str | None:
+    """What a provider knows the reasoning of a message again by; None where it says nothing."""
+    found: str | None = None
+    for block in message.content_blocks:
+        held: Any = block.get("value") if block["type"] == "non_standard" else block
+        if isinstance(held, Mapping) and held.get("type") in ("reasoning", "thinking"):
+            extras = held.get("extras")
+            signature = extras.get("signature") if isinstance(extras, Mapping) else None
+            told = signature or held.get("signature") or held.get("encrypted_content")
+            found = told if isinstance(told, str) else found
+    return found
+
+
 def content_text(message: ToolMessage) -> str:
     """A tool's result as text; of blocks the texts, or all of it where there is none."""
     if isinstance(message.content, str):
@@ -49,6 +60,14 @@ def content_text(message: ToolMessage) -> str:
 def plain(value: Any) -> Any:
     """A value as JSON."""
     return to_jsonable_python(value, fallback=str)
+
+
+def read_arguments(text: str) -> Any:
+    """The arguments of a call from their text; none of a text that is no JSON."""
+    try:
+        return json.loads(text or "{}")
+    except ValueError:
+        return {}
 
 
 def _blocks(content: list[dict[str, Any]]) -> Iterator[str | dict[Any, Any]]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from agui_bridge.adapters import Run
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_langgraph.calls.wire_ids import Call
-
-__all__ = ["Approval", "Waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,9 @@ class Waiting:
         subagents: the agents at work inside tools.
         told: the calls that may come again, as `WireIds` has them. All other ids of calls here are
             those on the wire.
+        unsettled: ids of messages that were told and the graph's state does not have: the node that
+            said them begins again.
+        tools: names of the tools that were asked about and the graph had.
     """
 
     interrupts: list[str] = field(default_factory=list)
@@ -68,6 +70,8 @@ class Waiting:
     actor: str = ""
     subagents: dict[str, Json] = field(default_factory=dict)
     told: list[Json] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, kept: Any) -> Waiting:
@@ -80,6 +84,18 @@ class Waiting:
         """Write a continuation."""
         made: Json = asdict(self)
         return made
+
+
+def offered(run: Run, kept: Waiting, own: Collection[str]) -> dict[str, Any]:
+    """The application's tools, by name, those of a pause where none came with its answers.
+
+    Args:
+        run: the run.
+        kept: what was kept while the graph waited.
+        own: names of the graph's own tools, which go first.
+    """
+    tools = [t.model_dump(by_alias=True, mode="json") for t in run.tools]
+    return {tool["name"]: tool for tool in tools or kept.offered if tool["name"] not in own}
 
 
 def _told_before(kept: Waiting) -> list[Json]:

@@ -19,8 +19,6 @@ from agui_bridge_langgraph.checkpoint import messages_of, namespace_of, unanswer
 from agui_bridge_langgraph.continuation import Waiting
 from agui_bridge_langgraph.questions import Schemas, asking
 
-__all__ = ["AT_END", "Pausing"]
-
 AT_END: Final = ""
 """Stands for an interrupt's id where the graph simply ended with the application's calls."""
 

@@ -7,13 +7,13 @@ halves here, side by side: what is asked, and what the answer becomes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from langgraph.types import Interrupt
 from pydantic_core import to_jsonable_python
 
-from agui_bridge.protocol.answers.asks import Ask
+from agui_bridge.protocol.answers.asks import Ask, own_words
 from agui_bridge.protocol.answers.decisions import (
     APPROVE,
     DECLINE,
@@ -26,11 +26,8 @@ from agui_bridge.protocol.answers.decisions import (
     Decline,
     Respond,
 )
-from agui_bridge.protocol.answers.own_words import own_words
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_langgraph.calls.open_calls import OpenCalls
-
-__all__ = ["Asking", "asking", "resume_value"]
 
 Schemas = Callable[[str], Mapping[str, Json] | None]
 
@@ -273,6 +270,55 @@ def _requests(found: Interrupt) -> list[tuple[str, Mapping[str, Any], Mapping[st
     ]
 
 
+# --- what a server asks in the middle of a call of langchain's own MCP client ---
+
+_SERVER: Final = "An MCP server"  # the client does not say which
+_REFUSED: Final[Mapping[str, Json]] = {"type": "object", "properties": {}}
+
+
+def _ask_server(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
+    from agui_bridge.mcp.elicitation import FORM, Unaskable, ask_of
+
+    asks = []
+    about = calls.asking.get(found.id)
+    for native, request in _elicitations(found):
+        try:
+            ask = ask_of(native, _elicitation(request), _SERVER, str(found.value["tool_name"]))
+        except Unaskable as error:
+            told = f"{_SERVER} asked for something that nobody is asked: {error}. It is declined."
+            ask = Ask(native, FORM, told, response_schema=_REFUSED)
+        asks.append(replace(ask, about=about))
+    return Asking(asks, {})
+
+
+def _resume_server(found: Interrupt, decisions: Mapping[str, Decision], _: Json) -> Json:
+    from agui_bridge.mcp.elicitation import Unaskable, ask_of, response_of
+
+    told: dict[str, Json] = {}
+    for native, request in _elicitations(found):
+        decision: Any = decisions[native]
+        try:
+            reason = ask_of(native, _elicitation(request), _SERVER, "").reason
+        except Unaskable:
+            reason, decision = "", Decline()
+        response = response_of(reason, decision)
+        told[str(request["key"])] = response.model_dump(mode="json", exclude_none=True)
+    return {"responses": told}
+
+
+def _elicitations(found: Interrupt) -> list[tuple[str, Mapping[str, Any]]]:
+    requests = found.value["requests"]
+    return [(f"{found.id}/{place}", request) for place, request in enumerate(requests)]
+
+
+def _elicitation(request: Mapping[str, Any]) -> Any:
+    from mcp_types import ElicitRequest
+
+    kept = ("mode", "message", "requested_schema", "url")
+    params = {key: request[key] for key in kept if key in request}
+    return ElicitRequest.model_validate({"method": "elicitation/create", "params": params})
+
+
 # --- interrupts of the author's own ---
 
 
@@ -291,7 +337,7 @@ def _ask_own(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
     ask = Ask(
         found.id,
         reason if isinstance(reason, str) and reason else default,
-        _text(value if isinstance(value, str) else _member(told, "message", "question")),
+        _text(value if isinstance(value, str) else _words(told)),
         tool_call=call,
         parameters=schemas(call.name) if call is not None else None,
         response_schema=schema if isinstance(schema, Mapping) else None,
@@ -299,6 +345,14 @@ def _ask_own(found: Interrupt, calls: OpenCalls, schemas: Schemas) -> Asking:
         about=about if call is None else None,
     )
     return Asking([ask], {})
+
+
+def _words(told: Mapping[str, Any]) -> Any:
+    asked = told.get("__copilotkit_interrupt_value__")
+    if isinstance(asked, Mapping):
+        # CopilotKit's helper asks for an action by its name.
+        return asked.get("action")
+    return asked or _member(told, "message", "question")
 
 
 def _resume_own(found: Interrupt, decisions: Mapping[str, Decision], cancelled: Json) -> Json:
@@ -334,7 +388,12 @@ def _is_inbox(value: Any) -> bool:
     )
 
 
+def _is_server(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.get("type") == "mcp_elicitation"
+
+
 _SHAPES: Final = (
+    _Shape(_is_server, _ask_server, _resume_server),
     _Shape(_is_per_call, _ask_per_call, _resume_per_call),
     _Shape(_is_batch, _ask_batch, _resume_batch),
     _Shape(_is_inbox, _ask_inbox, _resume_inbox),

@@ -11,8 +11,6 @@ from pydantic import BaseModel
 
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["input_names", "output_names", "parameters_of", "tools_of"]
-
 
 def tools_of(graph: Any) -> Mapping[str, BaseTool]:
     """The tools of a graph's `ToolNode`s and of its subgraphs', by name."""
@@ -23,7 +21,7 @@ def parameters_of(tool: BaseTool | None) -> Mapping[str, Json] | None:
     """JSON Schema of what a model may call a tool with; None if it is not known."""
     schema: Any = tool.tool_call_schema if tool is not None else None
     if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return schema.model_json_schema()
+        return _closed(schema.model_json_schema())
     return schema if isinstance(schema, Mapping) else None
 
 
@@ -40,6 +38,14 @@ def output_names(graph: Any) -> Sequence[str]:
     """Names of the state that a graph gives."""
     names = graph.output_channels
     return () if isinstance(names, str) else names
+
+
+def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """A model's schema that refuses what the model would leave out without a word."""
+    for part in (schema, *schema.get("$defs", {}).values()):
+        if "properties" in part:
+            part.setdefault("additionalProperties", False)
+    return schema
 
 
 def _tools(graph: Any) -> Iterator[BaseTool]:

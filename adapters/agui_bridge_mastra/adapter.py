@@ -11,12 +11,11 @@ from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.schemas.checking import require_checkable
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_mastra.background.work import BackgroundWork
 from agui_bridge_mastra.http_client import HttpClient
-from agui_bridge_mastra.requests import Kind, Requests
+from agui_bridge_mastra.requests import Kind, Requests, check_options
 from agui_bridge_mastra.turn import Turn
 from agui_bridge_mastra.working_memory import Sharing
-
-__all__ = ["MastraAdapter"]
 
 _DRAIN: Final = 10.0
 """Seconds for which streams that nobody listens to are read when the bridge ends."""
@@ -31,7 +30,11 @@ class MastraAdapter:
         kind: `agent` streams (also a supervisor's), `network` for `.network()`, or `workflow`.
         memory: whether the Mastra agent has memory. Without it the whole conversation is sent.
         headers: sent with every request.
-        options: further members of the body that starts a run, such as `maxSteps`.
+        options: further members of the bodies that start a run and that continue it, such as
+            `maxSteps`.
+        resume_task_path: route of yours that calls `backgroundTaskManager.resume`, which Mastra has
+            none for; `{task}` in it stands for the task. Without it nobody is asked what a
+            background task asks.
         resume_network_path: route of yours that calls `resumeNetwork`, which Mastra has none for;
             `{agent}` in it stands for the agent.
         step_schemas: for a workflow, JSON Schema of the answer by step; it counts more than the
@@ -45,11 +48,12 @@ class MastraAdapter:
         client: an httpx client of yours.
 
     Raises:
-        ConfigurationError: an option makes no sense, or a schema can't be checked whole.
+        ConfigurationError: an option makes no sense, or is the bridge's to say, or a schema can't
+            be checked whole.
     """
 
     capabilities: AdapterCapabilities = AdapterCapabilities(
-        edit=False, subagents=True, stop=True, own_history=True
+        edit=False, subagents=True, stop=True, own_history=True, looks=True
     )
 
     def __init__(
@@ -62,6 +66,7 @@ class MastraAdapter:
         headers: Mapping[str, str] | None = None,
         options: Mapping[str, Json] | None = None,
         resume_network_path: str | None = None,
+        resume_task_path: str | None = None,
         step_schemas: Mapping[str, Mapping[str, Json]] | None = None,
         cancel_with: Mapping[str, Json] | None = None,
         working_memory: Sharing = "off",
@@ -80,12 +85,14 @@ class MastraAdapter:
             raise ConfigurationError("Only agents and networks with memory have working memory.")
         if not url.startswith(("http://", "https://")):
             raise ConfigurationError(f"url should be the server's address, not {url!r}.")
+        check_options(options or {})
         self.requests: Requests = Requests(
             agent, kind, memory, dict(options or {}), resume_network_path, dict(cancel_with or {})
         )
         require_checkable("step_schemas", step_schemas or {})
         self._step_schemas = step_schemas or {}
         self._sharing = working_memory
+        self._resume_task_path = resume_task_path
         self._server = HttpClient(url, headers=headers, timeout=timeout, client=client)
         self._leaving: set[asyncio.Task[None]] = set()
 
@@ -98,6 +105,7 @@ class MastraAdapter:
             OutcomeUnknown: it has an answer, or may have, and broke off.
         """
         async with AsyncExitStack() as held:
+            cancel_with = self.requests.cancel_with
             turn = Turn(
                 run,
                 self._server,
@@ -106,9 +114,21 @@ class MastraAdapter:
                 self._sharing,
                 self._go_on,
                 held,
+                BackgroundWork(run, self._server, self._resume_task_path, cancel_with),
             )
-            async for item in turn.items():
+            async for item in turn.background.around(turn.items()):
                 yield item
+
+    async def look(self, left: Json) -> bool:
+        """Say whether a background task has ended, or asks something.
+
+        Args:
+            left: the tasks, as a run has noted them in `Run.left`.
+
+        Raises:
+            NotDelivered, UpstreamError: the server does not say.
+        """
+        return await BackgroundWork.has_news(self._server, left)
 
     async def aclose(self) -> None:
         """Wait for what goes on beside the runs, and close the connections."""

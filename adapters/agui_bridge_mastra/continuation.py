@@ -9,8 +9,6 @@ from typing import Any
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.pauses import Waiting
 
-__all__ = ["Paused"]
-
 
 @dataclass
 class Paused:
@@ -28,6 +26,7 @@ class Paused:
         abandoned: keys of what was cancelled, and that Mastra has no words for: it still waits
             there, and is not asked again.
         owed: keys of `ids` of the calls that people let run and whose results Mastra keeps.
+        steps: model steps that have ended in it.
     """
 
     agent: str
@@ -39,6 +38,7 @@ class Paused:
     later: list[dict[str, Json]] = field(default_factory=list)
     abandoned: list[str] = field(default_factory=list)
     owed: list[str] = field(default_factory=list)
+    steps: int = 0
 
     def to_json(self) -> dict[str, Json]:
         """As the continuation keeps it."""
@@ -58,4 +58,5 @@ class Paused:
             list(kept["later"]),
             list(kept.get("abandoned", [])),
             list(kept.get("owed", [])),
+            kept.get("steps", 0),
         )

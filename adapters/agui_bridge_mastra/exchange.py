@@ -17,8 +17,6 @@ from typing import Final
 from agui_bridge.adapters import StopSignal
 from agui_bridge_mastra.http_client import Chunk
 
-__all__ = ["Exchange"]
-
 Stream = Callable[[Callable[[], None]], AsyncGenerator[Chunk, None]]
 
 _WAITING: Final = 64
@@ -49,14 +47,18 @@ class Exchange:
         self._reader = asyncio.create_task(self._read(stream(self._hear)))
         self._waker = asyncio.create_task(self._wake())
 
-    async def take(self, may_leave: Callable[[], bool]) -> Chunk | None:
+    async def take(
+        self, may_leave: Callable[[], bool], patience: float | None = None
+    ) -> Chunk | None:
         """Take the next chunk; None at the end of the stream, or once a stop is asked for.
 
         Args:
             may_leave: whether a stop ends the waiting now. What has arrived by then is given all
                 the same: it tells what the server has begun.
+            patience: seconds to wait for a chunk, None for as long as the server may be silent.
 
         Raises:
+            TimeoutError: none came in these seconds.
             NotDelivered: the server was not reached.
             UpstreamError: it refused, or the stream broke.
         """
@@ -66,7 +68,8 @@ class Exchange:
             if self.over or (self._stop.requested and may_leave()):
                 return None
             self._news.clear()
-            await self._news.wait()
+            async with asyncio.timeout(patience):
+                await self._news.wait()
         self._room.set()
         return self._arrived.popleft()
 

@@ -10,8 +10,6 @@ from agui_bridge.protocol.answers.unexecuted import NOT_GIVEN
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import result_of, text_of
 
-__all__ = ["client_tools", "later_results", "messages_of_calls", "request_context"]
-
 _KEY: Final = "ag-ui"
 """Where Mastra's own AG-UI package puts the context, too. No client chooses another key: an
 agent may take what it finds there for the operator's."""

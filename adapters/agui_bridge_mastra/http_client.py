@@ -12,9 +12,7 @@ import httpx
 from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.protocol.wire.sse import Decoder
-
-__all__ = ["LOST", "BrokeOff", "Chunk", "HttpClient", "NotFound", "as_mapping"]
+from agui_bridge_mastra.frames import Frames
 
 Chunk = dict[str, Any]
 
@@ -24,8 +22,7 @@ LOST: Final = (
     "Mastra instance; or the run was continued by somebody else."
 )
 
-_RECORD_SEPARATOR: Final = b"\x1e"
-_LONGEST_RECORD: Final = 16 * 1024 * 1024
+_DONE: Final = b"[DONE]"
 _LONGEST_ERROR: Final = 64 * 1024
 _NOT_CONNECTED: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _MEANINGS: Final[Mapping[int, str]] = {
@@ -68,7 +65,9 @@ class HttpClient:
         self._headers = dict(headers or {})
         self._timeout = httpx.Timeout(timeout, connect=10.0)
         self._client = client
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+        # An answer on a connection that the server is closing just now would be of unknown
+        # fate: each request has a new one.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         self._own: PerLoop[httpx.AsyncClient] = PerLoop(
             lambda: httpx.AsyncClient(limits=limits), httpx.AsyncClient.aclose
         )
@@ -97,8 +96,7 @@ class HttpClient:
         try:
             await self._check(response)
             on_heard()
-            plain = response.headers.get("content-type", "").startswith("text/plain")
-            async for chunk in _records(response) if plain else _events(response):
+            async for chunk in _chunks(response):
                 yield chunk
         except httpx.TransportError as error:
             raise BrokeOff(
@@ -168,6 +166,15 @@ class HttpClient:
             if "toolCallId" in call and call.get("state") not in ("call", "partial-call")
         }
 
+    async def agent(self, agent: str, *, trace: Mapping[str, str]) -> Mapping[str, Any]:
+        """An agent's definition: its `defaultOptions` among other things.
+
+        Raises:
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or its answer can't be read.
+        """
+        return await self._json("GET", f"/api/agents/{quote(agent, safe='')}", trace=trace)
+
     async def workflow(self, workflow: str, *, trace: Mapping[str, str]) -> Mapping[str, Any]:
         """A workflow's definition: its `steps` and `allSteps` have the schemas of each.
 
@@ -231,6 +238,27 @@ class HttpClient:
         path = f"/api/memory/threads/{quote(memory['thread'], safe='')}/working-memory"
         body = {"workingMemory": text, **resource}
         await self._json("POST", path, trace=trace, params=of, json=body)
+
+    async def task(self, task: str, *, trace: Mapping[str, str]) -> Mapping[str, Any]:
+        """A background task: its `status`, what it waits with, and its `result`.
+
+        Raises:
+            NotFound: there is no such task.
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused, or its answer can't be read.
+        """
+        path = f"/api/background-tasks/{quote(task, safe='')}"
+        return await self._json("GET", path, trace=trace)
+
+    async def resume_task(self, path: str, data: Json, *, trace: Mapping[str, str]) -> None:
+        """Continue a background task by a route of the application's.
+
+        Raises:
+            NotFound: there is no such route.
+            NotDelivered: the server was not reached.
+            UpstreamError: it refused; `BrokeOff` if that is not certain.
+        """
+        await self._json("POST", path, trace=trace, json={"resumeData": data})
 
     async def cancel_workflow(
         self, workflow: str, run_id: str, *, trace: Mapping[str, str]
@@ -303,33 +331,20 @@ def _path_of(workflow: str, run_id: str | None = None) -> str:
     return path if run_id is None else f"{path}/runs/{quote(run_id, safe='')}"
 
 
-async def _events(response: httpx.Response) -> AsyncIterator[Chunk]:
-    decoder = Decoder()
-    try:
-        async for part in response.aiter_bytes():
-            for frame in decoder.feed(part):
-                if frame.data == "[DONE]":
-                    return
-                if frame.data:
-                    yield _chunk(frame.data)
-    except ValueError as error:
-        raise BrokeOff("Mastra's stream is no server-sent JSON.") from error
-
-
-async def _records(response: httpx.Response) -> AsyncIterator[Chunk]:
-    rest = b""
+async def _chunks(response: httpx.Response) -> AsyncIterator[Chunk]:
+    plain = response.headers.get("content-type", "").startswith("text/plain")
+    frames = Frames(records=plain)
     async for part in response.aiter_bytes():
-        *records, rest = (rest + part).split(_RECORD_SEPARATOR)
-        if len(rest) > _LONGEST_RECORD:
-            raise BrokeOff("A record of Mastra's workflow stream is too large.")
-        for record in records:
-            if record.strip():
-                yield _chunk(record)
-    if rest.strip():
+        for data in frames.feed(part):
+            if data == _DONE:
+                return
+            yield _chunk(data)
+    # The last record may have no separator after it; an event that was cut off is lost.
+    if plain and (rest := frames.close()):
         yield _chunk(rest)
 
 
-def _chunk(data: str | bytes) -> Chunk:
+def _chunk(data: bytes) -> Chunk:
     try:
         chunk = json.loads(data)
     except ValueError as error:

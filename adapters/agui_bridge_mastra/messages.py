@@ -12,8 +12,6 @@ from agui_bridge.media import left_out, media_of
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.frontend import later_results
 
-__all__ = ["memory_of", "messages_of", "new_messages", "workflow_input"]
-
 
 def memory_of(run: Run) -> dict[str, str]:
     """The thread and the resource that own the conversation at Mastra.

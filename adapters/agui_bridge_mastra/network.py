@@ -20,8 +20,6 @@ from agui_bridge_mastra.http_client import Chunk, as_mapping
 from agui_bridge_mastra.pauses import Waiting, parse_schema
 from agui_bridge_mastra.reader import AgentReader
 
-__all__ = ["NetworkReader"]
-
 _AGENT_EVENT: Final = "agent-execution-event-"
 _WORKFLOW_EVENT: Final = "workflow-execution-event-"
 _PRIMITIVE: Final = "primitive"

@@ -10,8 +10,6 @@ from typing import Any, Final
 from agui_bridge.adapters import Ask
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
-__all__ = ["Waiting", "parse_schema"]
-
 _WORDS: Final = ("message", "question", "prompt", "text", "title", "reason", "ask")
 """Members of a suspend payload that hold what people are asked."""
 

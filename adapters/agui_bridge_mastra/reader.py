@@ -36,8 +36,6 @@ from agui_bridge_mastra.chunks.tasks import TASK, Tasks
 from agui_bridge_mastra.http_client import Chunk, as_mapping
 from agui_bridge_mastra.pauses import Waiting, parse_schema
 
-__all__ = ["AgentReader"]
-
 _MESSAGES: Final[Mapping[str, tuple[Any, Any, Any, str]]] = {
     "text": (TextMessageStartEvent, TextMessageContentEvent, TextMessageEndEvent, "assistant"),
     "reasoning": (
@@ -76,6 +74,8 @@ class AgentReader:
         aborted: whether Mastra says that the run was aborted.
         finished: whether the stream has told its end.
         seen: whether there was any chunk.
+        steps: model steps of the agent that have ended.
+        cut: whether the model had called tools and was given no step to read their results.
     """
 
     run: Run
@@ -87,6 +87,8 @@ class AgentReader:
     aborted: bool = False
     finished: bool = False
     seen: bool = False
+    steps: int = 0
+    cut: bool = False
     _inner: dict[tuple[str, ...], tuple[Place, Chunk]] = field(default_factory=dict)
     _steps: set[str] = field(default_factory=set)
     _items: WaitingItems = field(default_factory=WaitingItems)
@@ -176,6 +178,7 @@ class AgentReader:
                 if not at.path:
                     self.run.iteration = (self.run.iteration or 0) + 1
             case "step-finish":
+                self.steps += 0 if at.path else 1
                 step = as_mapping(payload.get("stepResult"))
                 if step.get("reason") == "tool-calls" or step.get("isContinued") is True:
                     yield from self.calls.carried_out(at)
@@ -327,6 +330,7 @@ class AgentReader:
     def _finish(self, payload: Mapping[str, Any]) -> None:
         self.finished = True
         reason = as_mapping(payload.get("stepResult")).get("reason")
+        self.cut = reason == "tool-calls" and not self.calls.handed_over()
         self.run.usage += self.usage(payload)
         if reason == "error":
             raise _failure(None)

@@ -13,7 +13,13 @@ from urllib.parse import quote
 from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.errors import AdapterError, NotDelivered, OutcomeUnknown, UpstreamError
+from agui_bridge.errors import (
+    AdapterError,
+    ConfigurationError,
+    NotDelivered,
+    OutcomeUnknown,
+    UpstreamError,
+)
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.continuation import Paused
@@ -21,17 +27,6 @@ from agui_bridge_mastra.frontend import client_tools, request_context
 from agui_bridge_mastra.http_client import LOST, BrokeOff
 from agui_bridge_mastra.messages import messages_of, workflow_input
 from agui_bridge_mastra.pauses import Waiting
-
-__all__ = [
-    "NO_ROUTE",
-    "Kind",
-    "Reply",
-    "Request",
-    "Requests",
-    "failure_of",
-    "settles",
-    "unknown",
-]
 
 Kind = Literal["agent", "network", "workflow"]
 
@@ -82,7 +77,7 @@ class Requests:
         agent: its id.
         kind: what it is.
         memory: whether Mastra keeps the conversation.
-        options: further members of the body that starts a run.
+        options: further members of the bodies that start a run and that continue it.
         resume_network_path: the route that continues a suspended network.
         cancel_with: by tool or step, the data to resume with when its question is cancelled.
     """
@@ -100,17 +95,13 @@ class Requests:
         Raises:
             UpstreamError: the input has nothing to start with.
         """
-        body: dict[str, Json] = {**self.options, **self._context(run)}
         if self.kind == "workflow":
-            return self._workflow("stream", paused), {**body, "inputData": workflow_input(run)}
-        # Continuing is the bridge's work: were it Mastra's too, both could execute.
-        body["autoResumeSuspendedTools"] = False
-        body |= self._tools(run)
+            body = {**self._lasting(run, paused), "inputData": workflow_input(run)}
+            return self._workflow("stream", paused), body
+        body = self._lasting(run, paused)
         body["messages"] = messages or messages_of(run, whole=not self.memory)
         # Never an id of the client's: at Mastra it would overwrite what waits under it.
         body["runId"] = paused.run
-        if paused.memory:
-            body["memory"] = paused.memory
         return self._agent("network" if self.kind == "network" else "stream"), body
 
     def replies(self, run: Run, paused: Paused, decisions: Mapping[str, Decision]) -> list[Reply]:
@@ -141,13 +132,15 @@ class Requests:
         """
         if not waiting.approval:
             return self._resume(run, paused, waiting, decision)
-        body: dict[str, Json] = {"runId": paused.run, **self._context(run)}
-        verb = "approve" if isinstance(decision, Approve) else "decline"
-        if isinstance(decision, Decline | Cancel):
-            body["reason"] = _reason(decision)
-        if self.kind == "network":
+        approved = isinstance(decision, Approve)
+        told: dict[str, Json] = {} if approved else {"reason": _reason(decision)}
+        # The author's route takes the options that hold in the run; Mastra's own takes none.
+        if self.kind == "network" and not (self.options and self.resume_network_path):
+            verb = "approve" if approved else "decline"
+            body = {"runId": paused.run, **self._context(run), **told}
             return self._agent(f"{verb}-network-tool-call"), body
-        return self._agent(f"{verb}-tool-call"), {**body, "toolCallId": waiting.key}
+        # Mastra's routes that approve and decline take no tools of the application's, either.
+        return self._go_on(run, paused, waiting, {"approved": approved, **told})
 
     def _resume(
         self, run: Run, paused: Paused, waiting: Waiting, decision: Decision
@@ -162,7 +155,11 @@ class Requests:
             if not names:
                 return None
             data = self.cancel_with[names[0]]
-        body: dict[str, Json] = {"resumeData": data, **self._context(run)}
+        return self._go_on(run, paused, waiting, data)
+
+    def _go_on(self, run: Run, paused: Paused, waiting: Waiting, data: Json) -> Request:
+        """Continue a run with these data for what waits."""
+        body = {**self._lasting(run, paused), "resumeData": data}
         if self.kind == "workflow":
             if waiting.index is not None:
                 # Without it Mastra answers every item that waits.
@@ -173,14 +170,23 @@ class Requests:
         if self.kind == "network":
             if self.resume_network_path is None:
                 raise NotDelivered(NO_ROUTE)
-            path = self.resume_network_path.replace("{agent}", quote(self.agent, safe=""))
-            return path, {**body, "memory": paused.memory}
+            # The route hands the body on as it is; a plain object is no context to Mastra.
+            body.pop("requestContext", None)
+            return self.resume_network_path.replace("{agent}", quote(self.agent, safe="")), body
         # Without the call's id Mastra answers everything that waits.
-        return self._agent("resume-stream"), {
-            **body,
-            **self._tools(run),
-            "toolCallId": waiting.key,
-        }
+        return self._agent("resume-stream"), {**body, "toolCallId": waiting.key}
+
+    def _lasting(self, run: Run, paused: Paused) -> dict[str, Json]:
+        """What holds from a run's beginning to its end, so that every request says it again."""
+        body: dict[str, Json] = {**self.options, **self._context(run)}
+        if self.kind == "workflow":
+            return body
+        # Continuing is the bridge's work: were it Mastra's too, both could execute.
+        body["autoResumeSuspendedTools"] = False
+        body |= self._tools(run)
+        if paused.memory:
+            body["memory"] = {**(self.options.get("memory") or {}), **paused.memory}
+        return body
 
     def _agent(self, action: str) -> str:
         return f"/api/agents/{quote(self.agent, safe='')}/{action}"
@@ -200,10 +206,10 @@ class Requests:
         return {"clientTools": told} if told and self.kind == "agent" else {}
 
 
-def _reason(decision: Decline | Cancel) -> str:
+def _reason(decision: Decision) -> str:
     if isinstance(decision, Decline):
         return decision.reason or "The user declined this tool call."
-    if decision.cause == "expired":
+    if isinstance(decision, Cancel) and decision.cause == "expired":
         return "Nobody approved this tool call in time."
     return "The user cancelled this tool call."
 
@@ -242,6 +248,49 @@ def failure_of(
     # Of a workflow's run; or the server has no route of that name.
     if kind == "workflow":
         return UpstreamError(LOST)
-    if kind == "network" and not reply.waiting.approval and first:
+    assert reply.request is not None
+    if kind == "network" and first and not reply.request[0].startswith("/api/"):
         return NotDelivered(NO_ROUTE)
     return error
+
+
+# --- what an author may add to the bodies of requests, and what is the bridge's alone ---
+
+_OURS: Final = (
+    "runId",
+    "messages",
+    "inputData",
+    "resumeData",
+    "toolCallId",
+    "step",
+    "forEachIndex",
+)
+_THREAD: Final = ("thread", "resource")
+
+_AUTO_RESUME: Final = (
+    "options['autoResumeSuspendedTools'] can't be true: Mastra would carry a suspended tool out by "
+    "a second call, which nobody approved. Leave it out, and add the agent with auto_resume='on': "
+    "then the bridge takes what a person writes for the answer."
+)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that would stand in for what the bridge says itself.
+
+    Raises:
+        ConfigurationError: one does.
+    """
+    if options.get("autoResumeSuspendedTools"):
+        raise ConfigurationError(_AUTO_RESUME)
+    for name in _OURS:
+        if name in options:
+            raise ConfigurationError(f"options[{name!r}] is the bridge's to say: leave it out.")
+    memory = options.get("memory")
+    if memory is not None and not isinstance(memory, Mapping):
+        raise ConfigurationError("options['memory'] should be an object, such as {'options': …}.")
+    for name in _THREAD:
+        if memory is not None and name in memory:
+            raise ConfigurationError(
+                f"options['memory'][{name!r}] is the bridge's to say: the thread is AG-UI's, and "
+                "its resource the principal's scope. Leave it out."
+            )

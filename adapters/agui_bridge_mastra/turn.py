@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,10 +23,12 @@ from typing import Any, Final
 
 from ag_ui.core import StateSnapshotEvent, ToolCallResultEvent
 
-from agui_bridge.adapters import Handoff, Pause, Run, RunItem, StopSignal
+from agui_bridge.adapters import Handoff, Pause, Resume, Run, RunItem, StopSignal
 from agui_bridge.errors import AdapterError, NotDelivered, UpstreamError
 from agui_bridge.protocol.answers.decisions import Cancel
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge.protocol.threads.run_ends import EndReason
+from agui_bridge_mastra.background.work import BackgroundWork, is_of_tasks
 from agui_bridge_mastra.chunks.native import without_ids
 from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.continuation import Paused
@@ -36,17 +38,18 @@ from agui_bridge_mastra.http_client import LOST, BrokeOff, HttpClient, NotFound,
 from agui_bridge_mastra.messages import memory_of, messages_of, new_messages
 from agui_bridge_mastra.network import NetworkReader
 from agui_bridge_mastra.pauses import Waiting
+from agui_bridge_mastra.quiet_streams import QuietStream
 from agui_bridge_mastra.reader import AgentReader
 from agui_bridge_mastra.requests import Reply, Request, Requests, failure_of, settles, unknown
-from agui_bridge_mastra.workflow.reader import WorkflowReader
-from agui_bridge_mastra.workflow.run import WorkflowRun
+from agui_bridge_mastra.workflow import WorkflowReader, WorkflowRun
 from agui_bridge_mastra.working_memory import Sharing, WorkingMemory
-
-__all__ = ["Turn"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
 _POLL: Final = 0.2
+_DEFAULT_STEPS: Final = 5
+"""Steps that Mastra gives an agent whose author names no `maxSteps`."""
+
 _BROKEN_OFF: Final = "Mastra's stream ended before the run did: see the log of the Mastra server."
 _ABORTED: Final = "The run was aborted in Mastra: see the log of the Mastra server."
 _UNANSWERED: Final = "Nobody answered the tool's question; it was not continued."
@@ -64,6 +67,7 @@ class Turn:
         sharing: whether the working memory is the shared state.
         go_on: has a coroutine carried out after the run's end.
         held: what is left to do once the run is over, however it ends.
+        background: the thread's background tasks.
         unsettled: whether Mastra has an answer of which it has not told what came of it.
     """
 
@@ -74,22 +78,37 @@ class Turn:
     sharing: Sharing
     go_on: Callable[[Coroutine[Any, Any, None]], None]
     held: AsyncExitStack
+    background: BackgroundWork
     unsettled: bool = False
 
     async def items(self) -> AsyncIterator[RunItem]:
         """Start a run at Mastra, or continue one."""
         run = self.run
-        if run.resume is not None:
+        if run.resume is not None and is_of_tasks(run.resume.continuation):
+            steps = self._answer_tasks(run.resume)
+        elif run.resume is not None:
             steps = self._continue(Paused.from_json(run.resume.continuation))
         elif run.handoff is not None:
             steps = self._hand_back(Paused.from_json(run.handoff.continuation))
         else:
             for batch in run.closed:
-                if batch.cause != "lost":
+                if batch.cause != "lost" and is_of_tasks(batch.continuation):
+                    await self.background.release(batch.continuation, Cancel("expired"))
+                elif batch.cause != "lost":
                     await self._release(Paused.from_json(batch.continuation), Cancel("expired"))
+            if run.looks:
+                return
             steps = self._begin(None)
         async for item in steps:
             yield item
+
+    async def _answer_tasks(self, resume: Resume) -> AsyncIterator[RunItem]:
+        """Continue background tasks; a message that came along begins a run of its own."""
+        async for item in self.background.answer(resume.continuation, resume.decisions):
+            yield item
+        if resume.new_messages and not self.run.stop.requested:
+            async for item in self._begin(None):
+                yield item
 
     async def _begin(self, messages: list[dict[str, Json]] | None) -> AsyncIterator[RunItem]:
         """Start a run at Mastra: with these messages, or with those of the input."""
@@ -102,7 +121,7 @@ class Turn:
         request = self.requests.start(run, paused, messages)
         if self.sharing == "share":
             await self._memory(paused).take(run.state)
-        async for item in self._read(paused, reader, request):
+        async for item in self._read(paused, reader, request, self._quiet(paused)):
             yield item
         async for item in self._end(paused, reader):
             yield item
@@ -146,7 +165,9 @@ class Turn:
                 break
             reply = unsent.popleft()
             run.not_begun = _approved_calls(unsent)
-            async for item in self._send(paused, reader, reply, first=not sent):
+            others = {left.waiting.key for left in replies if left in unsent or not left.request}
+            quiet = self._quiet(paused, {*others, *reader.waiting}, reply.waiting.key)
+            async for item in self._send(paused, reader, reply, quiet, first=not sent):
                 yield item
             sent = True
         if run.stop.requested:
@@ -160,16 +181,21 @@ class Turn:
         if run.resume.new_messages:
             paused.later += new_messages(run)
         paused.abandoned += [waiting.key for waiting in left]
-        if sent or unsent:
-            ending = self._end(paused, reader)
-        else:
-            await self._abandon(paused)
-            ending = self._go_on(paused)
+        if not (sent or unsent):
+            async for item in self._abandon(paused):
+                yield item
+        ending = self._end(paused, reader) if sent or unsent else self._go_on(paused)
         async for item in ending:
             yield item
 
     async def _send(
-        self, paused: Paused, reader: AgentReader, reply: Reply, *, first: bool
+        self,
+        paused: Paused,
+        reader: AgentReader,
+        reply: Reply,
+        quiet: QuietStream | None,
+        *,
+        first: bool,
     ) -> AsyncIterator[RunItem]:
         """Tell Mastra of one decision, and read what comes of it."""
         assert reply.request is not None
@@ -179,7 +205,7 @@ class Turn:
         reader.resumed(reply.waiting)
         kind, settled = self.requests.kind, False
         try:
-            async for item in self._read(paused, reader, reply.request):
+            async for item in self._read(paused, reader, reply.request, quiet):
                 settled = settled or settles(item, reply)
                 yield item
         except (NotFound, NotDelivered, BrokeOff) as error:
@@ -190,19 +216,34 @@ class Turn:
 
     def _reader(self, paused: Paused, refused: frozenset[str] = frozenset()) -> AgentReader:
         frontend = frozenset(tool.name for tool in self.run.tools)
+        reader = AgentReader(self.run, paused.ids, refused, frontend)
         if self.requests.kind == "network":
-            return NetworkReader(self.run, paused.ids, refused)
-        if self.requests.kind == "workflow":
-            return WorkflowReader(self.run, paused.ids, refused)
-        return AgentReader(self.run, paused.ids, refused, frontend)
+            reader = NetworkReader(self.run, paused.ids, refused)
+        elif self.requests.kind == "workflow":
+            reader = WorkflowReader(self.run, paused.ids, refused)
+        reader.tasks.known = self.background.tasks
+        return reader
 
     async def _read(
-        self, paused: Paused, reader: AgentReader, request: Request
+        self,
+        paused: Paused,
+        reader: AgentReader,
+        request: Request,
+        quiet: QuietStream | None,
     ) -> AsyncIterator[RunItem]:
+        """Read the answer to a request, to its end or to where the run waits."""
         exchange = self._exchange(paused, request, self.run.stop, reader)
         may_leave: Callable[[], bool] = partial(self._may_leave, paused, reader, exchange)
         while True:
-            chunk = await exchange.take(may_leave)
+            try:
+                chunk = await exchange.take(may_leave, quiet.patience if quiet else None)
+            except TimeoutError:
+                if quiet and await quiet.waits(busy=bool(reader.calls.carried)):
+                    await exchange.close()
+                    return
+                continue
+            if quiet and chunk is not None:
+                quiet.heard(chunk)
             if chunk is not None:
                 for event in reader.read(chunk):
                     yield event
@@ -217,6 +258,21 @@ class Turn:
                 async for late in self._late_results(paused, reader):
                     yield late
                 return
+
+    def _quiet(
+        self, paused: Paused, waiting: Collection[str] = (), answering: str = ""
+    ) -> QuietStream | None:
+        """What judges a stream that is quiet; None where Mastra lists nothing that waits."""
+
+        async def listed() -> list[str]:
+            trace = self.run.trace_headers
+            calls = await self.server.suspended_calls(
+                paused.agent, paused.run, paused.memory, trace=trace
+            )
+            return [str(call.get("toolCallId")) for call in calls]
+
+        waits = {*waiting, *paused.abandoned} - {answering}
+        return QuietStream(listed, waits, answering) if self.requests.kind == "agent" else None
 
     def _may_leave(self, paused: Paused, reader: AgentReader, exchange: Exchange) -> bool:
         """Whether a stop leaves the stream now, or waits for a tool.
@@ -257,7 +313,8 @@ class Turn:
             self.go_on(exchange.read_on())
             return
         told_its_end = exchange.over or (reader is not None and reader.finished)
-        if self.requests.kind == "workflow" and not told_its_end:
+        stranded = isinstance(reader, WorkflowReader) and reader.stranded
+        if self.requests.kind == "workflow" and (stranded or not told_its_end):
             self.go_on(self._workflow(paused).cancel())
         await exchange.close()
 
@@ -265,10 +322,13 @@ class Turn:
         trace = self.run.trace_headers
         return WorkflowRun(self.server, paused.agent, paused.run, self.step_schemas, trace)
 
-    async def _abandon(self, paused: Paused) -> None:
-        """End a workflow that waits for what was cancelled: nothing continues it."""
+    async def _abandon(self, paused: Paused) -> AsyncIterator[RunItem]:
+        """End a workflow that waits for what was cancelled, and say so: nothing continues it."""
         if self.requests.kind == "workflow":
             await self._workflow(paused).cancel()
+            self.run.end_reason = EndReason.USER_INTERRUPTED
+            names = ", ".join(sorted({key.partition("#")[0] for key in paused.abandoned}))
+            yield f"The workflow was cancelled: nobody answered what it asked ({names:.200})."
 
     # --- ends ---
 
@@ -281,7 +341,7 @@ class Turn:
             if waiting or self.requests.kind != "workflow":
                 await self._release(paused, Cancel())
             elif not reader.finished:
-                await self._abandon(paused)
+                await self._workflow(paused).cancel()
             return
         reader.check_refusal()
         # Mastra says that a workflow is through once a branch is, whatever the others wait for.
@@ -297,10 +357,12 @@ class Turn:
             if not waiting:
                 for kept in reader.continued():
                     yield kept
-                await self._abandon(paused)
+                async for item in self._abandon(paused):
+                    yield item
         if not waiting:
             reader.expect_results()
         paused.owed = sorted(reader.calls.owed)
+        paused.steps += reader.steps
         async for told in self._tell_memory(paused):
             yield told
         paused.frontend |= reader.frontend_calls()
@@ -314,8 +376,27 @@ class Turn:
             ]
             yield Pause(asks, paused.to_json(), frontend_calls=list(reader.frontend_calls()))
             return
+        if reader.cut and not (paused.frontend or paused.later):
+            await self._note_limit(paused, reader)
         async for item in self._go_on(paused):
             yield item
+
+    async def _note_limit(self, paused: Paused, reader: AgentReader) -> None:
+        """Say that the agent was out of steps, if that is why it was given no other.
+
+        A condition of its author's may have ended it, too. Mastra counts a durable agent's steps
+        from the run's beginning, another's from the answer.
+        """
+        limit = self.requests.options.get("maxSteps")
+        if limit is None:
+            try:
+                told = await self.server.agent(paused.agent, trace=self.run.trace_headers)
+            except AdapterError as error:
+                logger.warning("the steps of Mastra agent %r are unknown: %s", paused.agent, error)
+                return
+            limit = as_mapping(told.get("defaultOptions")).get("maxSteps", _DEFAULT_STEPS)
+        if limit in (reader.steps, paused.steps):
+            self.run.end_reason = EndReason.MAX_ITERATIONS_REACHED
 
     async def _tell_memory(self, paused: Paused) -> AsyncIterator[RunItem]:
         """The working memory as the agent left it, where it is not what the client has."""
@@ -355,11 +436,14 @@ class Turn:
             key = str(call["toolCallId"])
             if key in left:
                 continue
-            approval, payload = bool(call.get("requiresApproval")), call.get("suspendPayload")
+            payload = call.get("suspendPayload")
+            # Of a durable agent's call the list does not say that it needs one.
+            told = paused.waiting.get(key)
+            approval = bool(call.get("requiresApproval")) or (told is not None and told.approval)
             if approval:
                 reader.ids.setdefault(key, self.run.mint())
             # Of a question that no stream has told there is no call on the wire.
-            known = paused.waiting.get(key) or Waiting(
+            known = told or Waiting(
                 key=key,
                 approval=approval,
                 call=reader.ids.get(key, ""),
@@ -373,25 +457,38 @@ class Turn:
         """Decline at Mastra what nobody will answer any more, so that nothing approves it later."""
         if paused.agent != self.requests.agent:
             return
-        untold = False
+        untold, left = False, {*paused.waiting}
         for waiting in paused.waiting.values():
             try:
                 request = self.requests.decide(self.run, paused, waiting, decision)
                 if request is None:
                     untold = True
                     continue
-                exchange = self._exchange(paused, request, StopSignal())
-                while await exchange.take(_never) is not None:
-                    if self.run.stop.requested:
-                        # It is heard; what the agent says to it is for nobody.
-                        break
+                left.discard(waiting.key)
+                quiet = self._quiet(paused, left, waiting.key)
+                await self._hear_out(self._exchange(paused, request, StopSignal()), quiet)
             except AdapterError as error:
                 # The new message is what the person wants now.
                 logger.warning(
                     "a pause of Mastra agent %r stays open there: %s", paused.agent, error
                 )
-        if untold:
-            await self._abandon(paused)
+        if untold and self.requests.kind == "workflow":
+            await self._workflow(paused).cancel()
+
+    async def _hear_out(self, exchange: Exchange, quiet: QuietStream | None) -> None:
+        """Read what nobody is told, until the run is over or waits for something else."""
+        while True:
+            try:
+                chunk = await exchange.take(_never, quiet.patience if quiet else None)
+            except TimeoutError:
+                if quiet and await quiet.waits(busy=True):
+                    return
+                continue
+            if chunk is None or self.run.stop.requested:
+                # It is heard; what the agent says to it is for nobody.
+                return
+            if quiet:
+                quiet.heard(chunk)
 
 
 def _approved_calls(unsent: Iterable[Reply]) -> list[str]:

@@ -14,8 +14,6 @@ from typing import Any, Final, Literal
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.http_client import HttpClient, as_mapping
 
-__all__ = ["Sharing", "WorkingMemory"]
-
 Sharing = Literal["off", "tell", "share"]
 """Whether clients are told of the working memory, and whether they may change it."""
 

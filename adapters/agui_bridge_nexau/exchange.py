@@ -20,13 +20,13 @@ from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_nexau.http_client import HttpClient
 
-__all__ = ["Exchange", "Session"]
-
 logger: Final = logging.getLogger("agui_bridge")
 
-_RETRY: Final = 0.1
 _WAITING: Final = 64
 """Events that wait for the run at most; a slow client holds NexAU back."""
+
+LEADER: Final = "leader"
+"""The id of a team's leader."""
 
 Take = Callable[[Mapping[str, Any]], None]
 
@@ -43,14 +43,35 @@ class Session:
         return {"user_id": self.user_id, "session_id": self.session_id, **more}
 
 
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where a server takes runs.
+
+    Attributes:
+        stream: begins one.
+        stop: stops one.
+        retry: seconds after which a stop that may have been lost is sent again.
+    """
+
+    stream: str
+    stop: str
+    retry: float
+
+
+AGENT: Final = Paths("/stream", "/stop", 0.1)
+TEAM: Final = Paths("/team/stream", "/team/stop", 1.0)
+"""A team's stop never says whether anything was there to stop: only the stream's end tells."""
+
+
 class Exchange:
-    """A `POST /stream` and the stops that belong to it.
+    """A request for a run and the stops that belong to it.
 
     Args:
         server: where to.
         session: the conversation.
         body: of the request.
         trace: headers of the trace.
+        paths: where to.
 
     Attributes:
         ended: whether the server has ended the stream, or it broke.
@@ -62,7 +83,9 @@ class Exchange:
         session: Session,
         body: Mapping[str, Json],
         trace: Mapping[str, str],
+        paths: Paths = AGENT,
     ) -> None:
+        self._paths = paths
         self._server = server
         self._session = session
         self._body = session.body(**body)
@@ -97,10 +120,34 @@ class Exchange:
         await self._heard.wait()
         body = self._session.body(agent_id=None, force=force, timeout=timeout)
         while not self.ended:
-            if await self._server.stop(body, self._trace) == "success":
+            if await self._server.stop(self._paths.stop, body, self._trace) == "success":
                 return
             # Not in time with the server's clock, and the reader may be done meanwhile.
-            await asyncio.wait({self._reader}, timeout=_RETRY)
+            await asyncio.wait({self._reader}, timeout=self._paths.retry)
+
+    async def look(self, path: str) -> Json:
+        """Ask the server about the session; None if it does not answer."""
+        return await self._server.look(path, self._session.body())
+
+    @property
+    def heard_out(self) -> bool:
+        """Whether everything that came was given."""
+        return self._events.empty()
+
+    async def abandon(self) -> None:
+        """Close the stream, and leave its run alone."""
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
+
+    async def give_up(self, patience: float) -> None:
+        """Send a stop to a run whose stream broke.
+
+        Args:
+            patience: seconds.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._server.stop(self._paths.stop, self._session.body(), self._trace)
 
     async def leave(self, patience: float, take: Take) -> None:
         """Stop it by force, and read what is left until the server ends it, or time is up.
@@ -130,7 +177,7 @@ class Exchange:
 
     async def _read(self) -> None:
         try:
-            events = self._server.events(self._body, self._trace)
+            events = self._server.events(self._paths.stream, self._body, self._trace)
             async with contextlib.aclosing(events):
                 async for event in events:
                     await self._put(event)
@@ -142,7 +189,7 @@ class Exchange:
             self._put_last()
 
     async def _put(self, event: Mapping[str, Any]) -> None:
-        if event.get("type") == "RUN_STARTED":
+        if _begins(event):
             self._heard.set()
         await self._events.put(event)
         if self._left_to is not None:
@@ -153,3 +200,11 @@ class Exchange:
             # Nobody takes anything any more: else the reader would have waited for room.
             self._events.get_nowait()
         self._events.put_nowait(None)
+
+
+def _begins(event: Mapping[str, Any]) -> bool:
+    envelope = event.get("envelope")
+    if isinstance(envelope, dict):
+        inner = envelope.get("event")
+        return envelope.get("agent_id") == LEADER and isinstance(inner, dict) and _begins(inner)
+    return event.get("type") == "RUN_STARTED"

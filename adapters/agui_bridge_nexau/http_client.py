@@ -16,8 +16,6 @@ from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.wire.sse import Decoder, FrameTooLarge
 
-__all__ = ["HttpClient"]
-
 
 class HttpClient:
     """A client of one server; nothing is sent before it is asked something.
@@ -41,12 +39,16 @@ class HttpClient:
         self._given = client
         # No limit for reading: a model may think for as long as it likes.
         timeout = httpx.Timeout(30.0, read=None)
+        # An answer on a connection that the server is closing just now would be of unknown
+        # fate: each request has a new one.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         self._own: PerLoop[httpx.AsyncClient] = PerLoop(
-            lambda: httpx.AsyncClient(base_url=self._url, timeout=timeout), httpx.AsyncClient.aclose
+            lambda: httpx.AsyncClient(base_url=self._url, timeout=timeout, limits=limits),
+            httpx.AsyncClient.aclose,
         )
 
     async def events(
-        self, body: Mapping[str, Json], trace: Mapping[str, str]
+        self, path: str, body: Mapping[str, Json], trace: Mapping[str, str]
     ) -> AsyncGenerator[Mapping[str, Any], None]:
         """Begin a run, and give NexAU's events as they come.
 
@@ -56,9 +58,7 @@ class HttpClient:
         """
         headers = {**self._headers, **trace}
         try:
-            async with self._client().stream(
-                "POST", "/stream", json=body, headers=headers
-            ) as response:
+            async with self._client().stream("POST", path, json=body, headers=headers) as response:
                 _check(response)
                 decoder = Decoder()
                 async for piece in response.aiter_raw():
@@ -71,13 +71,25 @@ class HttpClient:
         except (httpx.HTTPError, FrameTooLarge) as error:
             raise UpstreamError("The connection to the NexAU server broke.") from error
 
-    async def stop(self, body: Mapping[str, Json], trace: Mapping[str, str]) -> str | None:
+    async def stop(
+        self, path: str, body: Mapping[str, Json], trace: Mapping[str, str]
+    ) -> str | None:
         """Send a stop; gives the status that the server answers, None if it does not."""
         headers = {**self._headers, **trace}
         with contextlib.suppress(httpx.HTTPError, ValueError, AttributeError):
-            response = await self._client().post("/stop", json=body, headers=headers)
+            response = await self._client().post(path, json=body, headers=headers)
             status = response.json().get("status")
             return status if isinstance(status, str) else None
+        return None
+
+    async def look(self, path: str, session: Mapping[str, Json]) -> Json:
+        """Ask about a session; gives the server's JSON, None if it does not answer with any."""
+        params = {name: str(value) for name, value in session.items()}
+        with contextlib.suppress(httpx.HTTPError, ValueError):
+            response = await self._client().get(path, params=params, headers=self._headers)
+            if response.status_code == 200:
+                found: Json = response.json()
+                return found
         return None
 
     async def aclose(self) -> None:

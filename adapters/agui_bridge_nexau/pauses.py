@@ -12,10 +12,11 @@ from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_nexau.reader import CallSeen
 
-__all__ = ["ASK_USER", "answer_text", "ask_of", "labels_of"]
-
 ASK_USER = "ask_user"
 """The tool of NexAU's that ends a run by asking."""
+
+FINISH_TEAM = "finish_team"
+"""The stop tool by which every team ends."""
 
 _CANCELLED = "The user did not answer the question."
 _EXPIRED = "The user did not answer the question in time."

@@ -32,8 +32,6 @@ from ag_ui.core import (
 
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["CallSeen", "Reader"]
-
 Raw = Mapping[str, Any]
 
 _USAGE = {

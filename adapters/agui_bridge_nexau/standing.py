@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass
 
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Standing"]
-
 
 @dataclass(frozen=True, slots=True)
 class Standing:

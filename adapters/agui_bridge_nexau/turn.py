@@ -14,13 +14,14 @@ from ag_ui.core import (
     ToolCallResultEvent,
 )
 
-from agui_bridge.adapters import Run, RunItem
+from agui_bridge.adapters import Ask, Run, RunItem
 from agui_bridge_nexau.exchange import Exchange
+from agui_bridge_nexau.pauses import ASK_USER, ask_of
 from agui_bridge_nexau.reader import Reader
 from agui_bridge_nexau.requests import Answer, Request
+from agui_bridge_nexau.runs import Runs
 from agui_bridge_nexau.standing import Standing
-
-__all__ = ["Turn"]
+from agui_bridge_nexau.team_runs import TeamRuns
 
 _STOP_TIMEOUT: Final = 30.0
 """Seconds of a graceful stop where nobody said any."""
@@ -38,7 +39,7 @@ class Turn:
         drain_timeout: seconds for which the stream is read on once the run is over.
 
     Attributes:
-        reader: what NexAU said.
+        reader: what NexAU said of the agent's own run.
         left: what its session has, once that is known for certain.
         leaving: reads on what the run did not wait for, None while nothing is left to read.
     """
@@ -53,7 +54,8 @@ class Turn:
         settle_timeout: float,
         drain_timeout: float,
     ) -> None:
-        self.reader: Reader = Reader(run.mint, run.call_ids().new)
+        self._runs = self._runs_of(run)
+        self.reader: Reader = self._runs.own
         self.left: Standing | None = None
         self.leaving: asyncio.Task[None] | None = None
         self._request = request
@@ -62,6 +64,10 @@ class Turn:
         self._stop_timeout = stop_timeout
         self._settle_timeout = settle_timeout
         self._drain_timeout = drain_timeout
+
+    def _runs_of(self, run: Run) -> Runs | TeamRuns:
+        """What reads the runs of its stream."""
+        return Runs(run.mint, run.call_ids().new)
 
     async def items(self) -> AsyncGenerator[RunItem, None]:
         """Give what is to be told.
@@ -76,7 +82,7 @@ class Turn:
         try:
             async with contextlib.aclosing(self._exchange.events()) as events:
                 async for event in events:
-                    items = reader.take(event)
+                    items = self._runs.take(event)
                     run.iteration = reader.iterations or None
                     while reader.started and answers:
                         # Only now: until it has begun, nothing may have reached anybody.
@@ -91,8 +97,19 @@ class Turn:
             if not self._exchange.ended:
                 await self._leave()
         if not run.stop.requested:
-            for item in reader.close():
+            for item in self._runs.close():
                 yield item
+
+    @property
+    def asks(self) -> list[Ask]:
+        """The questions that it ended with."""
+        calls = self.reader.calls.values()
+        return [ask_of(call) for call in calls if call.name == ASK_USER and call.stops]
+
+    @property
+    def usage(self) -> list[dict[str, Any]]:
+        """Tokens, one entry for each model."""
+        return self._runs.usage_entries()
 
     # --- stops ---
 
@@ -106,7 +123,7 @@ class Turn:
 
     async def _leave(self) -> None:
         """Have NexAU end the run by force, and wait a moment for what it keeps of it."""
-        for call in self.reader.calls.values():
+        for call in self._runs.calls:
             if call.result is not None:
                 # It may have come too late to be told.
                 self._run.late_result(call.id, call.result)
@@ -116,7 +133,7 @@ class Turn:
             self.left = self._forced()
 
     def _late(self, event: Mapping[str, Any]) -> None:
-        for item in self.reader.take(event):
+        for item in self._runs.take(event):
             if isinstance(item, ToolCallResultEvent) and isinstance(item.content, str):
                 self._run.late_result(item.tool_call_id, item.content)
 
@@ -152,7 +169,7 @@ class Turn:
         """Calls without a result, once NexAU has ended the run: it waits for tools that began."""
         if not self.reader.finished:
             return []
-        return [call.id for call in self.reader.calls.values() if call.result is None]
+        return [call.id for call in self._runs.calls if call.result is None]
 
 
 def _user_message(answer: Answer) -> list[RunItem]:

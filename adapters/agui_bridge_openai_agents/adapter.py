@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,11 +11,11 @@ from agents import Agent, RunConfig
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.application import Application, ContextOption
+from agui_bridge.frameworks.predicted_state import PredictState
 from agui_bridge.import_object import import_object
 from agui_bridge_openai_agents.guard import expect_holdable, hold_agents
 from agui_bridge_openai_agents.turn import Turn
-
-__all__ = ["OpenAIAgentsAdapter"]
 
 _TURNS: Final = 10
 """The SDK's own limit of model steps in one run."""
@@ -35,9 +35,13 @@ class OpenAIAgentsAdapter:
             returns is never stored.
         run_config: a `RunConfig` of the SDK, or `module:attribute` of one.
         max_turns: how many times the model is asked in one run.
+        application_context: what the model is told of the page: `context` of `Application`.
+        client_instructions: whether it is told the client's `system` messages.
+        predict_state: which arguments of calls show in the page's state while they stream.
 
     Raises:
-        ConfigurationError: one of them is none, or a tool can't be held back.
+        ConfigurationError: one of them is none, a tool can't be held back, or the SDK is another
+            one than the adapter knows.
     """
 
     capabilities: AdapterCapabilities = AdapterCapabilities(
@@ -51,6 +55,9 @@ class OpenAIAgentsAdapter:
         context: Callable[[Run], Any | Awaitable[Any]] | str | None = None,
         run_config: RunConfig | str | None = None,
         max_turns: int = _TURNS,
+        application_context: ContextOption = "model",
+        client_instructions: bool = False,
+        predict_state: Sequence[PredictState] = (),
     ) -> None:
         self._agent: Any = import_object(agent) if isinstance(agent, str) else agent
         self._context: Any = import_object(context) if isinstance(context, str) else context
@@ -73,6 +80,8 @@ class OpenAIAgentsAdapter:
             "run_config": _late_guardrails(config),
             "max_turns": max_turns,
         }
+        self._application = Application(application_context, client_instructions)
+        self._predictions = tuple(predict_state)
         hold_agents()
 
     async def run(self, run: Run) -> AsyncGenerator[RunItem, None]:
@@ -90,7 +99,8 @@ class OpenAIAgentsAdapter:
         context = self._context(run) if self._context is not None else None
         if isinstance(context, Awaitable):
             context = await context
-        turn = Turn(run, agent, context, self._options)
+        words = self._application.words(run)
+        turn = Turn(run, agent, context, self._options, words, self._predictions)
         async with contextlib.aclosing(turn.items()) as items:
             async for item in items:
                 yield item

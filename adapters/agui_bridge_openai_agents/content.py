@@ -11,8 +11,6 @@ from pydantic import BaseModel
 from agui_bridge.media import Handles, Kind, left_out, media_of
 from agui_bridge.protocol.turns import Content
 
-__all__ = ["UNREADABLE", "arguments_of", "output_text", "readable", "user_content"]
-
 UNREADABLE: Final = "The arguments of this tool call are no JSON object; it was not executed."
 """What the model is told of a call whose arguments can't be shown to anybody."""
 
@@ -41,6 +39,19 @@ def readable(items: Any, handles: Handles, told: set[str]) -> Any:
     if not isinstance(items, list):
         return items
     return [_readable(item, handles, told) for item in items]
+
+
+def with_words(items: Any, words: str) -> list[Any]:
+    """The items of a request, with words before what the user said last.
+
+    Args:
+        items: of the request, as the SDK has them, or the text that is all of it.
+        words: what the application says.
+    """
+    told = [{"role": "user", "content": items}] if isinstance(items, str) else list(items)
+    said = (n for n, one in enumerate(told) if isinstance(one, dict) and one.get("role") == "user")
+    told.insert(max(said, default=len(told)), {"role": "user", "content": words})
+    return told
 
 
 def output_text(output: Any) -> str:

@@ -25,24 +25,29 @@ from ag_ui.core import (
 )
 from agents import (
     FunctionTool,
+    Handoff,
+    OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
     RunContextWrapper,
     RunHooks,
+    RunResultStreaming,
     ToolGuardrailFunctionOutput,
     ToolInputGuardrail,
     ToolOutputGuardrail,
 )
 from agents.agent import AgentBase
+from agents.run_internal import run_loop
 
 from agui_bridge.adapters import Run
+from agui_bridge.emitting import emit, events_in
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.private_names import PrivateName, expect_names
 from agui_bridge.frameworks.subagents import Subagents
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
 from agui_bridge_openai_agents.content import UNREADABLE, arguments_of, output_text
 from agui_bridge_openai_agents.models import UniqueModel, hold_models
-
-__all__ = ["Guard", "expect_holdable", "hold_agents"]
 
 _ALLOW: Final = ToolGuardrailFunctionOutput.allow()
 _NAME: Final = "agui_bridge"
@@ -52,8 +57,25 @@ _current: ContextVar[Guard | None] = ContextVar("agui_bridge_openai_agents_guard
 _within: ContextVar[str | None] = ContextVar("agui_bridge_openai_agents_call", default=None)
 
 
+NEEDED: Final = (
+    PrivateName(AgentBase, "get_all_tools", ("run_context",)),
+    PrivateName(run_loop, "get_model", ("agent", "run_config")),
+    PrivateName(FunctionTool, "_agent_instance"),
+    PrivateName(Handoff, "_agent_ref"),
+    PrivateName(OpenAIResponsesModel, "_get_client"),
+    PrivateName(OpenAIChatCompletionsModel, "_get_client"),
+    PrivateName(RunResultStreaming, "run_loop_task"),
+)
+"""What is replaced, and what is read though it is private."""
+
+
 def hold_agents() -> None:
-    """Have agents ask the guard of their run for tools and models. Once per process."""
+    """Have agents ask the guard of their run for tools and models. Once per process.
+
+    Raises:
+        ConfigurationError: the SDK that is installed is another one than the adapter knows.
+    """
+    expect_names("openai-agents", NEEDED)
     plain = AgentBase.get_all_tools
     if getattr(plain, _NAME, False):
         return
@@ -101,6 +123,7 @@ class Guard(RunHooks[Any]):
         frontend: tools that the application carries out, for the agents that talk to it.
         own: ids of calls of these agents that an earlier run was told.
         speaking: names of the agents that talk to the application, as far as they are known.
+        words: what the application says to the models of these.
 
     Attributes:
         asks: questions of the policy, by tool call id.
@@ -120,6 +143,7 @@ class Guard(RunHooks[Any]):
         frontend: Collection[FunctionTool] = (),
         own: Collection[str] = (),
         speaking: Collection[str] = (),
+        words: str = "",
     ) -> None:
         self.asks: dict[str, Ask] = {}
         self.outputs: dict[str, str] = {}
@@ -133,6 +157,7 @@ class Guard(RunHooks[Any]):
         self._subagents = subagents
         self._frontend = {tool.name: tool for tool in frontend}
         self._speaking = set(speaking)
+        self._words = words
         self._loop = asyncio.get_running_loop()
         self._verdicts: dict[str, GateVerdict] = {}
         self._copies: dict[int, tuple[FunctionTool, FunctionTool]] = {}
@@ -152,7 +177,12 @@ class Guard(RunHooks[Any]):
         if asyncio.get_running_loop() is not self._loop:
             return model
         # The SDK knows a model that it has asked by its identity.
-        return self._models.setdefault(id(model), UniqueModel(model, self._calls.new))
+        made = UniqueModel(model, self._calls.new, self._said)
+        return self._models.setdefault(id(model), made)
+
+    def _said(self) -> str:
+        """What the application says to the agent that asks its model now: agents in tools none."""
+        return self._words if _within.get() is None else ""
 
     def held(self, agent: AgentBase[Any], tools: list[Any]) -> list[Any]:
         """An agent's tools as they are given to the SDK while the run is under way.
@@ -313,6 +343,8 @@ class Guard(RunHooks[Any]):
         for event in self._subagents.finish(call_id):
             self._tell(event)
         if call_id not in self._cut_off:
+            for told in events_in(data.output):
+                emit(told)
             self.outputs[call_id] = text = output_text(data.output)
             self.tell_result(call_id, text)
         return _ALLOW

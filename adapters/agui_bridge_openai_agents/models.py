@@ -1,6 +1,7 @@
 """A model as an agent of one run has it: no two calls of the thread have one id.
 
-And nobody else's file is named to it by a handle.
+It reads what the application says, which the conversation does not have; and nobody else's file is
+named to it by a handle.
 
 The SDK wants this of models. Else it drops the earlier one of two calls, and its output, from what
 the model is told; and to people both would be one call.
@@ -18,13 +19,12 @@ from agents.run_internal import run_loop
 
 from agui_bridge.adapters import ReplyIds, close_items
 from agui_bridge.media import NO_HANDLES, Handles, handles_at
-from agui_bridge_openai_agents.content import readable
-
-__all__ = ["UniqueModel", "hold_models"]
+from agui_bridge_openai_agents.content import readable, with_words
 
 _NAME: Final = "agui_bridge"
 _ITEMS: Final = frozenset({"response.output_item.added", "response.output_item.done"})
 _WHOLE: Final = frozenset({"response.completed", "response.incomplete"})
+_WITH_CALLS: Final = _ITEMS | _WHOLE
 
 
 def hold_models(hold: Callable[[Any], Any]) -> None:
@@ -53,11 +53,15 @@ class UniqueModel:
     Args:
         model: the model.
         new: gives the id of a new call, as `CallIds.new` does.
+        words: gives what the application says to whoever asks it now.
     """
 
-    def __init__(self, model: Any, new: Callable[[str | None], str]) -> None:
+    def __init__(
+        self, model: Any, new: Callable[[str | None], str], words: Callable[[], str]
+    ) -> None:
         self._model = model
         self._new = new
+        self._words = words
         self._handles = _handles_of(model)
         self._told: set[str] = set()
 
@@ -77,18 +81,23 @@ class UniqueModel:
         events = self._model.stream_response(*args, **kwargs)
         try:
             async for event in events:
-                yield _renamed(event, reply)
+                yield _renamed(event, reply) if event.type in _WITH_CALLS else event
         finally:
             await close_items(events)
 
     def _asked(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What the SDK asks, without the handles of files that this model doesn't take."""
+        """What the SDK asks, with the application's words."""
         if "input" in kwargs:
-            return args, {**kwargs, "input": readable(kwargs["input"], self._handles, self._told)}
+            return args, {**kwargs, "input": self._items(kwargs["input"])}
         before, items, *others = args
-        return (before, readable(items, self._handles, self._told), *others), kwargs
+        return (before, self._items(items), *others), kwargs
+
+    def _items(self, items: Any) -> Any:
+        items = readable(items, self._handles, self._told)
+        words = self._words()
+        return with_words(items, words) if words else items
 
 
 def _handles_of(model: Any) -> Handles:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from typing import Any, Final
 
 from agents import Agent, FunctionTool, RunContextWrapper, RunState
 from pydantic import BaseModel
 
 from agui_bridge.errors import NotDelivered
+from agui_bridge.frameworks.private_names import installed_version
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Approve, Decision
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
@@ -18,18 +18,6 @@ from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.protocol.turns import text_of
 from agui_bridge_openai_agents.content import arguments_of
 from agui_bridge_openai_agents.guard import Guard
-
-__all__ = [
-    "SDK",
-    "Kept",
-    "Waiting",
-    "ask_of",
-    "decide",
-    "frontend_tools",
-    "restore",
-    "state_json",
-    "waiting_of",
-]
 
 SDK: Final = "openai-agents"
 
@@ -56,7 +44,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Continuation:
     """What is kept while calls wait.
 
     Attributes:
@@ -80,7 +68,7 @@ class Kept:
     late: list[Any]
 
     @classmethod
-    def from_json(cls, kept: Any) -> Kept:
+    def from_json(cls, kept: Any) -> Continuation:
         """Read a continuation."""
         return cls(**kept)
 
@@ -133,7 +121,7 @@ def state_json(state: RunState[Any, Any]) -> Any:
 
 
 async def restore(
-    agent: Agent[Any], kept: Kept, context: Any
+    agent: Agent[Any], kept: Continuation, context: Any
 ) -> tuple[RunState[Any, Any], dict[str, Waiting]]:
     """The state that a run goes on with, and what waits in it by id.
 
@@ -153,7 +141,7 @@ async def restore(
     except Exception as error:
         raise NotDelivered(
             f"This run was paused by {SDK} {kept.sdk} (state {_schema(kept.state)}) and can't go "
-            f"on with {SDK} {version(SDK)} and the agent as it is now: {error}"
+            f"on with {SDK} {installed_version(SDK)} and the agent as it is now: {error}"
         ) from error
     return state, {one.id: one for one in waiting}
 

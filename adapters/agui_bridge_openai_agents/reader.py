@@ -26,8 +26,6 @@ from pydantic import BaseModel
 from agui_bridge.adapters import Run
 from agui_bridge_openai_agents.content import output_text
 
-__all__ = ["Reader"]
-
 _TEXT: Final = "response.output_text.delta"
 
 _HOSTED: Final = frozenset(
@@ -94,6 +92,8 @@ class Reader:
                 self.answered.add(event.tool_call_id)
             elif isinstance(event, ToolCallStartEvent):
                 self.called.append(event.tool_call_id)
+            elif isinstance(event, TextMessageStartEvent):
+                self.said.append(event.message_id)
             return (event,)
         if event.type == "agent_updated_stream_event":
             return self._handed_to(event.new_agent)

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from importlib.metadata import version
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ag_ui.core import ToolCallResultEvent
+from ag_ui.core import (
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallResultEvent,
+)
 from agents import Agent, MaxTurnsExceeded, Runner, RunResultStreaming, UserError
 from agents.exceptions import (
     InputGuardrailTripwireTriggered,
     OutputGuardrailTripwireTriggered,
+    ToolInputGuardrailTripwireTriggered,
+    ToolOutputGuardrailTripwireTriggered,
 )
 from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import AgentRefused
+from agui_bridge.frameworks.predicted_state import PredictState
+from agui_bridge.frameworks.private_names import installed_version
 from agui_bridge.frameworks.subagents import Subagents
 from agui_bridge.frameworks.turn import GRACE, FrameworkTurn
 from agui_bridge.protocol.answers.asks import Handoff, Pause
@@ -26,10 +35,10 @@ from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.tool_gate import AskFirst, CutOff, Execute, Refuse
 from agui_bridge_openai_agents.content import UNREADABLE, arguments_of
 from agui_bridge_openai_agents.guard import Guard
-from agui_bridge_openai_agents.history import items_of, memo_of, read_conversation
+from agui_bridge_openai_agents.history import items_of, memo_of, read_conversation, speaker_of
 from agui_bridge_openai_agents.pauses import (
     SDK,
-    Kept,
+    Continuation,
     Waiting,
     ask_of,
     decide,
@@ -40,9 +49,9 @@ from agui_bridge_openai_agents.pauses import (
 )
 from agui_bridge_openai_agents.reader import Reader
 
-__all__ = ["Turn"]
-
 _REPLIED: Final = ("response.completed", "response.incomplete")
+_TOTALS: Final = ("inputTokens", "outputTokens", "totalTokens")
+_RETURNED: Final = "tool_call_output_item"
 
 
 class Turn(FrameworkTurn):
@@ -53,16 +62,24 @@ class Turn(FrameworkTurn):
         agent: the agent that it begins with.
         context: what its tools are given.
         options: further arguments of `Runner.run_streamed`.
+        words: what the application says.
+        predictions: of the state.
     """
 
     def __init__(
-        self, run: Run, agent: Agent[Any], context: Any, options: Mapping[str, Any]
+        self,
+        run: Run,
+        agent: Agent[Any],
+        context: Any,
+        options: Mapping[str, Any],
+        words: str,
+        predictions: Sequence[PredictState],
     ) -> None:
-        super().__init__(run, Kept.from_json)
+        super().__init__(run, Continuation.from_json, predictions=predictions)
         self._agent = agent
         self._context = context
         self._options = options
-        kept: Kept | None = self._kept
+        kept: Continuation | None = self._kept
         self._replied = asyncio.Event()
         self._gate = self._make_gate()
         self._gate.failed = self._stop_working
@@ -80,12 +97,14 @@ class Turn(FrameworkTurn):
             frontend=frontend_tools(self._tools, run.results()),
             own={*self._decisions, *(kept.frontend if kept else ())} - set(owners),
             speaking=[agent.name, *([kept.speaking] if kept else [])],
+            words=words,
         )
         self._guard.caught_up = self._caught_up
         self._seen = 0
         self._late: list[Any] = []
+        self._conversation: list[Any] = []
         self._reader.silent.update(kept.frontend if kept else ())
-        self._before: tuple[int, int, int, int] | None = None
+        self._before: Counter[str] | None = None
 
     def _last_items(self) -> Iterator[RunItem]:
         yield from self._reader.end()
@@ -103,27 +122,44 @@ class Turn(FrameworkTurn):
             return
         if not isinstance(result.final_output, str):
             run.result = to_jsonable_python(result.final_output, fallback=str)
-        run.memo = memo_of(run, self._reader.said, result.to_input_list())
+        agent = result.last_agent.name
+        run.memo = memo_of(run, self._reader.said, self._conversation, agent)
 
     # --- the agent's own task ---
 
     async def _work(self) -> RunResultStreaming:
         self._guard.begin()
-        result = await self._stream(await self._given())
+        agent = self._agent if self._kept else speaker_of(self._run, self._agent)
+        result = await self._stream(agent, await self._given())
         while result.interruptions and (state := await self._settled(result)) is not None:
-            result = await self._stream(state)
-        if self._late and not result.interruptions:
+            result = await self._stream(agent, state)
+        if result.interruptions:
+            return result
+        self._conversation = self._concluded(result)
+        if self._late:
             late, self._late = self._late, []
-            result = await self._stream([*result.to_input_list(), *late])
+            result = await self._stream(result.last_agent, [*self._conversation, *late])
+            self._conversation = self._concluded(result)
         return result
 
-    async def _stream(self, given: Any) -> RunResultStreaming:
+    def _concluded(self, result: RunResultStreaming) -> list[Any]:
+        """All that was said; what a tool says in the place of the model is told."""
+        items: list[Any] = result.to_input_list()
+        text, last = result.final_output, result.new_items[-1:]
+        if isinstance(text, str) and text and [one.type for one in last] == [_RETURNED]:
+            own = self._run.mint()
+            self._queue.write(TextMessageStartEvent(message_id=own, role="assistant"))
+            self._queue.write(TextMessageContentEvent(message_id=own, delta=text))
+            self._queue.write(TextMessageEndEvent(message_id=own))
+            items.append({"role": "assistant", "content": text})
+        return items
+
+    async def _stream(self, agent: Agent[Any], given: Any) -> RunResultStreaming:
+        """Run an agent; a state goes on with the one that it names."""
         fresh = {"context": self._context} if isinstance(given, list) else {}
-        result = Runner.run_streamed(
-            self._agent, given, hooks=self._guard, **self._options, **fresh
-        )
+        result = Runner.run_streamed(agent, given, hooks=self._guard, **self._options, **fresh)
         if self._before is None:
-            self._before = _counted(result)
+            self._before = _used(result)
         try:
             write = self._queue.write
             async for event in result.stream_events():
@@ -155,7 +191,9 @@ class Turn(FrameworkTurn):
         for event in self._subagents.reopen():
             self._queue.write(event)
         for call in kept.frontend:
-            state.approve(waiting[call].item)
+            # One whose result is not here yet waits on.
+            if call in run.results():
+                state.approve(waiting[call].item)
         for call, decision in self._decisions.items():
             said: Any = decision
             if isinstance(decision, Approve):
@@ -222,9 +260,14 @@ class Turn(FrameworkTurn):
             case MaxTurnsExceeded():
                 self._run.end_reason = EndReason.MAX_ITERATIONS_REACHED
                 return None
-            case InputGuardrailTripwireTriggered() | OutputGuardrailTripwireTriggered():
-                name = failure.guardrail_result.guardrail.get_name()
-                raise AgentRefused(f"The agent's guardrail {name!r} ended the run.") from failure
+            case InputGuardrailTripwireTriggered(guardrail_result=found):
+                why = _why(found.guardrail, found.output)
+                raise AgentRefused(why, of="message") from failure
+            case OutputGuardrailTripwireTriggered(guardrail_result=found):
+                why = _why(found.guardrail, found.output)
+                raise AgentRefused(why, of="reply") from failure
+            case ToolInputGuardrailTripwireTriggered() | ToolOutputGuardrailTripwireTriggered():
+                raise AgentRefused(_why(failure.guardrail, failure.output)) from failure
         return super()._result(failure)
 
     def _outcome_of(self, call: str, text: str) -> ToolCallResultEvent:
@@ -249,9 +292,9 @@ class Turn(FrameworkTurn):
                 handed.append(waiting.id)
                 continue
             asks.append(ask_of(waiting, self._guard, subagent))
-        kept = Kept(
+        kept = Continuation(
             state=state_json(result.to_state()),
-            sdk=version(SDK),
+            sdk=installed_version(SDK),
             actor=self._actor,
             frontend=handed,
             tools=self._tools,
@@ -263,27 +306,37 @@ class Turn(FrameworkTurn):
         return [*items, ending]
 
     def _note(self, result: RunResultStreaming) -> None:
-        before = self._before or (0, 0, 0, 0)
-        asked, given, told, total = (
-            now - then for now, then in zip(_counted(result), before, strict=True)
-        )
-        self._run.usage.append(
-            {
-                "model": self._reader.model,
-                "inputTokens": given,
-                "outputTokens": told,
-                "totalTokens": total,
-            }
-        )
-        self._run.iteration = asked
+        used = _used(result)
+        used.subtract(self._before or {})
+        self._run.iteration = used.pop("requests")
+        # The SDK has 0 for what a provider doesn't tell apart.
+        told = {name: n for name, n in used.items() if n or name in _TOTALS}
+        self._run.usage.append({"model": self._reader.model, **told})
 
 
-def _counted(result: RunResultStreaming) -> tuple[int, int, int, int]:
+def _used(result: RunResultStreaming) -> Counter[str]:
+    """Requests and tokens by now, by AG-UI's names."""
     usage = result.context_wrapper.usage
-    return usage.requests, usage.input_tokens, usage.output_tokens, usage.total_tokens
+    given, told = usage.input_tokens_details, usage.output_tokens_details
+    return Counter(
+        requests=usage.requests,
+        inputTokens=usage.input_tokens,
+        outputTokens=usage.output_tokens,
+        totalTokens=usage.total_tokens,
+        cachedInputTokens=given.cached_tokens,
+        cacheWriteInputTokens=getattr(given, "cache_write_tokens", None) or 0,
+        reasoningTokens=told.reasoning_tokens,
+    )
 
 
-def _described(run: Run, kept: Kept | None) -> list[dict[str, Any]]:
+def _why(guardrail: Any, output: Any) -> str:
+    """What a client is told of a guardrail: what it says itself, where that is a text."""
+    said = output.output_info
+    why = f"The agent's guardrail {guardrail.get_name()!r} ended the run."
+    return f"{why} {said}" if isinstance(said, str) and said else why
+
+
+def _described(run: Run, kept: Continuation | None) -> list[dict[str, Any]]:
     """The application's tools: those that it offers now, and those that it did at the pause."""
     known = {tool["name"]: tool for tool in (kept.tools if kept else ())}
     for tool in run.input.tools or ():

@@ -20,8 +20,6 @@ from pydantic_ai.models.wrapper import WrapperModel
 from agui_bridge.media import NO_HANDLES, Handles, handles_at, left_out, media_of
 from agui_bridge.protocol.turns import Content
 
-__all__ = ["handles_of", "user_content"]
-
 _URLS: Final[Mapping[str, Any]] = {"image": ImageUrl, "audio": AudioUrl, "video": VideoUrl}
 _ANY: Final = "application/octet-stream"
 

@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from pydantic_ai import ApprovalRequired, CallToolsNode
+from pydantic_ai import ApprovalRequired, CallToolsNode, UsageLimitExceeded
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import PartStartEvent, ToolCallPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    PartStartEvent,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import RunContext, ToolDefinition
 
 from agui_bridge.adapters import CallIds, ReplyIds
+from agui_bridge.errors import NotDelivered
+from agui_bridge.frameworks.private_names import PrivateName
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 
-__all__ = ["Guard"]
+NEEDED: Final = (
+    PrivateName(AbstractCapability, "wrap_tool_execute", ("call", "tool_def", "args", "handler")),
+    PrivateName(AbstractCapability, "wrap_model_request", ("request_context", "handler")),
+    PrivateName(AbstractCapability, "before_node_run", ("node",)),
+    PrivateName(AbstractCapability, "prepare_tools", ("tool_defs",)),
+    PrivateName(AbstractCapability, "prepare_output_tools", ("tool_defs",)),
+)
+"""The hooks of pydantic-ai that the guard takes: under another name it would never be asked."""
+
+
+class Waits(Exception):
+    """The model is not asked now: a call of its last reply has no result yet.
+
+    Args:
+        messages: the conversation so far; a sentence stands for that result.
+    """
+
+    def __init__(self, messages: list[ModelMessage]) -> None:
+        super().__init__("A call of the application's has no result yet.")
+        self.messages = messages
 
 
 class Guard(AbstractCapability[Any]):
@@ -24,18 +54,34 @@ class Guard(AbstractCapability[Any]):
     Args:
         gate: the run's.
         calls: the ids of the thread's calls.
+        words: what the application says: the model reads it, the history doesn't have it.
+        approved: names of the tools whose calls were approved, and are carried out first.
+        waits: whether no model is asked.
 
     Attributes:
         asks: questions of the policy, by tool call id.
         parameters: JSON Schemas of the tools' arguments, by name.
         outputs: names of the tools by which the model gives its output.
+        exceeded: what a tool raised whose own agent came to a limit, which is none of this run's.
     """
 
-    def __init__(self, gate: ToolGate, calls: CallIds) -> None:
+    def __init__(
+        self,
+        gate: ToolGate,
+        calls: CallIds,
+        words: str = "",
+        approved: Collection[str] = (),
+        *,
+        waits: bool = False,
+    ) -> None:
         self.asks: dict[str, Ask] = {}
         self.parameters: dict[str, dict[str, Any]] = {}
         self.outputs: set[str] = set()
+        self.exceeded: UsageLimitExceeded | None = None
         self._gate = gate
+        self._words = words
+        self._approved = approved
+        self._waits = waits
         self._calls = calls
         self._reply = ReplyIds(calls.new)
 
@@ -67,8 +113,16 @@ class Guard(AbstractCapability[Any]):
     async def prepare_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
     ) -> list[ToolDefinition]:
-        """Note the tools; pydantic-ai calls this before each request."""
+        """Note the tools; pydantic-ai calls this before each request, and before approved calls.
+
+        Raises:
+            NotDelivered: a tool is gone whose call was approved.
+        """
         self.parameters.update({tool.name: tool.parameters_json_schema for tool in tool_defs})
+        approved, self._approved = self._approved, ()
+        for name in approved:
+            if name not in self.parameters:
+                raise NotDelivered(f"The agent has no tool {name!r} any more.")
         return tool_defs
 
     async def prepare_output_tools(
@@ -77,6 +131,24 @@ class Guard(AbstractCapability[Any]):
         """Note the output tools; pydantic-ai calls this before each request."""
         self.outputs.update(tool.name for tool in tool_defs)
         return tool_defs
+
+    async def wrap_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: Any
+    ) -> ModelResponse:
+        """Put the words before what the user said; pydantic-ai calls this around each request.
+
+        What it calls before one may, in old versions, change the history.
+
+        Raises:
+            Waits: the model is not to be asked.
+        """
+        if self._waits:
+            raise Waits(list(ctx.messages))
+        if self._words:
+            messages = _with_words(request_context.messages, self._words)
+            request_context = replace(request_context, messages=messages)
+        response: ModelResponse = await handler(request_context)
+        return response
 
     async def wrap_tool_execute(
         self,
@@ -102,7 +174,11 @@ class Guard(AbstractCapability[Any]):
             match verdict:
                 case Execute():
                     # Validated from the same arguments: an approval always overrides them.
-                    return await handler(args)
+                    try:
+                        return await handler(args)
+                    except UsageLimitExceeded as error:
+                        self.exceeded = error
+                        raise
                 case AskFirst(ask=ask):
                     self.asks[call.tool_call_id] = ask
                     raise ApprovalRequired
@@ -111,6 +187,20 @@ class Guard(AbstractCapability[Any]):
                     return await asyncio.Event().wait()
                 case Refuse(text=text):
                     return text
+
+
+def _with_words(messages: Sequence[ModelMessage], words: str) -> list[ModelMessage]:
+    """The messages, with words before what the user said last; those given stay as they are."""
+    told, part = list(messages), UserPromptPart(words)
+    for place in reversed(range(len(told))):
+        message = told[place]
+        if isinstance(message, ModelRequest):
+            said = [n for n, one in enumerate(message.parts) if isinstance(one, UserPromptPart)]
+            if said:
+                parts = [*message.parts[: said[-1]], part, *message.parts[said[-1] :]]
+                told[place] = replace(message, parts=parts)
+                return told
+    return [*told, ModelRequest(parts=[part])]
 
 
 def _rename(response: Any, reply: ReplyIds) -> None:

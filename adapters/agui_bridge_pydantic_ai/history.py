@@ -26,6 +26,7 @@ from pydantic_ai.messages import (
     UserContent,
     UserPromptPart,
 )
+from pydantic_core import PydanticSerializationError
 
 from agui_bridge.adapters import Run
 from agui_bridge.media import Handles
@@ -33,8 +34,6 @@ from agui_bridge.protocol.threads.marks import marks_of, unmarked
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Turn, text_of, turns_of
 from agui_bridge_pydantic_ai.content import user_content
-
-__all__ = ["Prompt", "dumped", "loaded", "memo_of", "read_conversation"]
 
 Prompt = str | list[UserContent] | None
 
@@ -46,7 +45,9 @@ def dumped(messages: Sequence[ModelMessage]) -> Json:
 
 
 def loaded(messages: Json) -> list[ModelMessage]:
-    """Messages from what `dumped` gave."""
+    """Messages from what `dumped` or `_written` gave."""
+    if isinstance(messages, str):
+        return ModelMessagesTypeAdapter.validate_json(messages)
     return ModelMessagesTypeAdapter.validate_python(messages)
 
 
@@ -70,6 +71,19 @@ def read_conversation(run: Run, handles: Handles) -> tuple[list[ModelMessage], P
     return history, prompt
 
 
+def prompt_of(turns: Sequence[Turn], handles: Handles) -> Prompt:
+    """What people said meanwhile, as one message; None where they said nothing.
+
+    Args:
+        turns: their messages.
+        handles: the handles of files that the model takes.
+    """
+    said = [made for turn in turns if (made := user_content(turn.content, handles))]
+    if len(said) <= 1:
+        return said[0] if said else None
+    return [part for one in said for part in ([one] if isinstance(one, str) else one)]
+
+
 def memo_of(run: Run, said: Iterable[str], messages: Sequence[ModelMessage]) -> Json:
     """What to remember of a run that succeeded.
 
@@ -78,7 +92,16 @@ def memo_of(run: Run, said: Iterable[str], messages: Sequence[ModelMessage]) -> 
         said: ids of the assistant's messages that it told, in their order.
         messages: all of the conversation, as pydantic-ai has them.
     """
-    return {"marks": [*marks_of(run.raw_messages), *said], "messages": dumped(messages)}
+    return {"marks": [*marks_of(run.raw_messages), *said], "messages": _written(messages)}
+
+
+def _written(messages: Sequence[ModelMessage]) -> Json:
+    """Messages as one text: whoever checks, copies and stores it has nothing to walk through."""
+    try:
+        return ModelMessagesTypeAdapter.dump_json(list(messages)).decode()
+    except PydanticSerializationError:
+        # A lone surrogate has no bytes.
+        return dumped(messages)
 
 
 def _remembered(run: Run) -> tuple[list[ModelMessage], Sequence[Mapping[str, Any]]]:

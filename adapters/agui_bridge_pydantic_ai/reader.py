@@ -8,6 +8,7 @@ from typing import Any
 
 from ag_ui.core import (
     BaseEvent,
+    ReasoningEncryptedValueEvent,
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
@@ -34,8 +35,7 @@ from pydantic_ai.messages import (
 )
 
 from agui_bridge.adapters import Run
-
-__all__ = ["Reader"]
+from agui_bridge.emitting import events_in
 
 
 class Reader:
@@ -49,17 +49,22 @@ class Reader:
         said: ids of the assistant's messages that were told, in their order.
         called: ids of the calls that were told.
         answered: ids of the calls whose results were.
+        silent: ids of calls whose results are not told: the application has not returned them.
     """
 
-    def __init__(self, run: Run, hidden: Collection[str]) -> None:
+    def __init__(self, run: Run, hidden: Collection[str], silent: Collection[str]) -> None:
         self.said: list[str] = []
         self.called: list[str] = []
         self.answered: set[str] = set()
+        self.silent = silent
         self._run = run
         self._hidden = hidden
         self._ids: dict[int, str] = {}
         self._open: set[int] = set()
         self._told: set[int] = set()
+        # Calls that have ended, by Pydantic AI's word: it says so when the next one begins, though
+        # some servers then send more of the arguments.
+        self._ending: list[int] = []
         self._message: str | None = None
         # The part of the text that was told last, which plain text goes on with.
         self._speaking: int | None = None
@@ -82,7 +87,7 @@ class Reader:
         elif isinstance(event, PartDeltaEvent):
             yield from self._add(event.index, event.delta)
         elif isinstance(event, PartEndEvent):
-            yield from self._end(event.index, event.part)
+            yield from self._end(event.index, event.part, event.next_part_kind)
         elif isinstance(event, FunctionToolResultEvent):
             yield from self._result(event.part)
 
@@ -117,19 +122,27 @@ class Reader:
         elif isinstance(delta, ToolCallPartDelta) and isinstance(delta.args_delta, str):
             yield from self._arguments(index, delta.args_delta)
 
-    def _end(self, index: int, part: Any) -> Iterator[BaseEvent]:
-        if index not in self._ids:
-            return
-        own = self._ids.pop(index)
-        if isinstance(part, ToolCallPart):
-            if index not in self._told and part.args:
+    def _end(self, index: int, part: Any, following: str | None) -> Iterator[BaseEvent]:
+        if index in self._ids and isinstance(part, ToolCallPart):
+            if index not in self._told and isinstance(part.args, dict) and part.args:
                 # Some models give arguments as objects, which no client can put together.
-                yield ToolCallArgsEvent(tool_call_id=own, delta=json.dumps(part.args_as_dict()))
-            yield ToolCallEndEvent(tool_call_id=own)
-        elif index in self._open:
-            thinking = isinstance(part, ThinkingPart)
-            end = ReasoningMessageEndEvent if thinking else TextMessageEndEvent
-            yield end(message_id=own)
+                text = json.dumps(part.args_as_dict())
+                yield ToolCallArgsEvent(tool_call_id=self._ids[index], delta=text)
+            self._ending.append(index)
+        elif index in self._ids:
+            own = self._ids.pop(index)
+            if index in self._open:
+                thinking = isinstance(part, ThinkingPart)
+                end = ReasoningMessageEndEvent if thinking else TextMessageEndEvent
+                yield end(message_id=own)
+                if isinstance(part, ThinkingPart) and part.signature:
+                    yield ReasoningEncryptedValueEvent(
+                        subtype="message", entity_id=own, encrypted_value=part.signature
+                    )
+        if following != "tool-call":
+            for call in self._ending:
+                yield ToolCallEndEvent(tool_call_id=self._ids.pop(call))
+            self._ending.clear()
 
     def _words(self, index: int, text: str, *, thinking: bool) -> Iterator[BaseEvent]:
         if not text:
@@ -160,6 +173,8 @@ class Reader:
         return self._message
 
     def _result(self, part: ToolReturnPart) -> Iterator[BaseEvent]:
+        if part.tool_call_id in self.silent:
+            return
         self.answered.add(part.tool_call_id)
         yield ToolCallResultEvent(
             message_id=self._run.mint(),
@@ -167,11 +182,5 @@ class Reader:
             content=part.model_response_str(),
             role="tool",
         )
-        yield from _told_besides(part.metadata)
-
-
-def _told_besides(metadata: Any) -> Iterator[BaseEvent]:
-    """Events that a tool gave along as the metadata of its return, as pydantic-ai's own UI does."""
-    for one in metadata if isinstance(metadata, list | tuple) else [metadata]:
-        if isinstance(one, BaseEvent):
-            yield one
+        # As pydantic-ai's own UI: what the tool gave along as metadata, or else returned.
+        yield from events_in(part.metadata or part.content)

@@ -14,8 +14,6 @@ from agui_bridge.media import left_out, media_of
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Content
 
-__all__ = ["Block", "from_json", "result_block", "result_text", "text_in", "to_json", "user_blocks"]
-
 Block = dict[str, Any]
 """A content block, such as `{"text": …}` or `{"toolUse": …}`."""
 

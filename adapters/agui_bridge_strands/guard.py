@@ -7,7 +7,16 @@ what would run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+import json
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from copy import deepcopy
 from typing import Any, Final
@@ -23,6 +32,7 @@ from pydantic_core import to_json as json_of
 from strands import Agent
 from strands.hooks import AfterToolCallEvent
 from strands.middleware import ExecuteToolStage, InvokeModelStage
+from strands.tools.decorator import DecoratedFunctionTool
 from strands.tools.structured_output.structured_output_tool import StructuredOutputTool
 from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
@@ -35,9 +45,8 @@ from agui_bridge.protocol.threads.records import Json
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
 from agui_bridge_strands.content import result_block, result_text, to_json
 from agui_bridge_strands.own_copy import inner_agent, inner_agents
-from agui_bridge_strands.watched_model import WatchedModel
-
-__all__ = ["FRONTEND", "GATE", "FrontendTool", "Guard", "parameters_of"]
+from agui_bridge_strands.tool_events import ToolEvents
+from agui_bridge_strands.tries import Tries
 
 GATE: Final = "agui_bridge:approval"
 FRONTEND: Final = "agui_bridge:frontend"
@@ -100,11 +109,13 @@ class Guard:
         subagents: those of the run.
         gated: ids of calls that people were asked about: they run once for each approval.
         calls: the ids of the thread's calls.
+        tries: the calls that ran and are tried again.
+        tool_events: what tools tell besides their results.
+        reads: makes of messages what the agent's model reads; those of agents in tools stay.
 
     Attributes:
         gate: the run's gate.
         asks: the gate's questions, by name of the interrupt.
-        outputs: what tools returned, by tool call id.
         entered: by the ids of calls that began and have not ended, what they were given.
     """
 
@@ -117,9 +128,11 @@ class Guard:
         subagents: Subagents,
         gated: Collection[str],
         calls: CallIds,
+        tries: Tries,
+        tool_events: ToolEvents,
+        reads: Callable[[Sequence[Any]], list[Any]],
     ) -> None:
         self.asks: dict[str, Ask] = {}
-        self.outputs: dict[str, str] = {}
         self.entered: dict[str, Mapping[str, Json]] = {}
         self._loop = asyncio.get_running_loop()
         self._run = run
@@ -127,6 +140,9 @@ class Guard:
         self._subagents = subagents
         self._gated = set(gated)
         self._calls = calls
+        self._tries = tries
+        self._tool_events = tool_events
+        self._reads = reads
         self._unreadable: set[str] = set()
         self._working: dict[int, str] = {}
         self._guarded: set[int] = set()
@@ -134,31 +150,40 @@ class Guard:
 
     def install(self, agent: Agent) -> None:
         """Stand before the tools of an agent, and of those that are its tools."""
+        agent.add_middleware(InvokeModelStage.Input, self._tell_words)
+        self._install(agent)
+
+    def _install(self, agent: Agent) -> None:
         self._guarded.add(id(agent))
         agent.add_middleware(InvokeModelStage.Input, self._watch)
         agent.add_middleware(ExecuteToolStage, self._around)
         agent.hooks.add_callback(AfterToolCallEvent, self._after, order=_LAST)
         for _, _, inner in inner_agents(agent):
-            self.install(inner)
+            self._install(inner)
 
     def tell_result(self, call: str, text: str) -> None:
         """Tell what became of a call."""
-        self.outputs[call] = text
-        self._tell(
-            ToolCallResultEvent(
-                message_id=self._run.mint(),
-                tool_call_id=call,
-                content=text,
-                role="tool",
-                subagent_run_id=self._subagents.owner(call),
-            )
+        self._tell(self.result_event(call, text))
+
+    def result_event(self, call: str, text: str) -> ToolCallResultEvent:
+        """What tells the result of a call."""
+        return ToolCallResultEvent(
+            message_id=self._run.mint(),
+            tool_call_id=self._tries.id(call),
+            content=text,
+            role="tool",
+            subagent_run_id=self._subagents.owner(call),
         )
 
     # --- what Strands calls ---
 
     def _watch(self, context: Any) -> Any:
-        model = WatchedModel(context.model, self._calls, self._unreadable)
+        model = _WatchedModel(context.model, self._calls, self._unreadable)
         return context.replace(model=model)
+
+    def _tell_words(self, context: Any) -> Any:
+        """Before each request: the agent's own messages don't have what is put in here."""
+        return context.replace(messages=self._reads(context.messages))
 
     async def _around(self, context: Any, execute: Any) -> AsyncGenerator[Any, None]:
         """Let a call begin, or not."""
@@ -204,9 +229,14 @@ class Guard:
                     yield event
             return
         if inner is None:
-            async with self.gate.running(call), aclosing(execute(context)) as events:
-                async for event in events:
-                    yield event
+            name, args = context.tool.tool_name, context.tool_use["input"]
+            async with self.gate.running(call):
+                async for told in self._tool_events.begun(name, self._tries.id(call), args):
+                    self._tell(told)
+                async with aclosing(execute(context)) as events:
+                    async for event in events:
+                        await self._tell_yielded(name, call, event)
+                        yield event
             return
         # A stop waits for the tools of an agent in a tool, not for its model.
         self._announce(inner.name, call)
@@ -215,22 +245,48 @@ class Guard:
             async for event in events:
                 yield event
 
-    def _after(self, event: AfterToolCallEvent) -> None:
+    async def _tell_yielded(self, name: str, call: str, event: Any) -> None:
+        streamed = event.get("tool_stream_event")
+        if streamed is None:
+            return
+        shown = self._tries.id(call)
+        async for told in self._tool_events.streamed(name, shown, streamed["data"]):
+            self._tell(told)
+
+    async def _after(self, event: AfterToolCallEvent) -> None:
         """Tell what a tool returned, whatever hooks made of it."""
-        if event.retry or isinstance(event.selected_tool, StructuredOutputTool):
+        if isinstance(event.selected_tool, StructuredOutputTool):
             return
         if "event_loop_cycle_id" not in event.invocation_state:
             return  # a tool called by another one
-        call = event.result["toolUseId"]
+        call, text = event.result["toolUseId"], result_text(event.result)
+        args = self.entered.pop(call, None)
+        began = args is not None
+        if event.retry and began:
+            self._tries.note(call, text)
+            return
+        # What was refused is refused again: a hook that insists would never come to an end.
+        event.retry = False
         if self.gate.fault is not None and call not in self.gate.begun:
             return  # nothing was done, and the answers can be given again
-        self.entered.pop(call, None)
+        if not began:
+            heard, text = self._tries.refused(call, text)
+            if call in self._tries.results:
+                event.result = _as_result(call, heard)
+        self._tries.results.pop(call, None)
         for told in self._subagents.finish(call):
             self._tell(told)
         outer = self._working.get(id(event.agent))
         if outer is not None:
             self.tell_call(event.agent.name, outer, event.tool_use)
-        self.tell_result(call, result_text(event.result))
+        self.tell_result(call, text)
+        if began and event.selected_tool is not None:
+            name = event.selected_tool.tool_name
+            shown = self._tries.id(call)
+            async for told in self._tool_events.returned(name, shown, args, event.result):
+                self._tell(told)
+            if self._tool_events.ends_run(name):
+                event.agent.cancel(after_current_tools=True)
 
     # --- a call ---
 
@@ -267,10 +323,23 @@ class Guard:
             return
         subagent = self._announce(name, outer)
         self._subagents.own(call, subagent)
-        tag = {"tool_call_id": call, "subagent_run_id": subagent}
-        self._tell(ToolCallStartEvent(tool_call_name=use["name"], **tag))
-        self._tell(ToolCallArgsEvent(delta=json_of(to_json(use["input"])).decode(), **tag))
-        self._tell(ToolCallEndEvent(**tag))
+        for event in call_events(call, use["name"], use["input"], subagent):
+            self._tell(event)
+
+
+def call_events(call: str, name: str, args: Any, subagent: str | None) -> Iterator[BaseEvent]:
+    """What tells a call.
+
+    Args:
+        call: its id.
+        name: the tool's.
+        args: its arguments.
+        subagent: the id of the sub-agent whose call it is.
+    """
+    tag = {"tool_call_id": call, "subagent_run_id": subagent}
+    yield ToolCallStartEvent(tool_call_name=name, **tag)
+    yield ToolCallArgsEvent(delta=json_of(to_json(args)).decode(), **tag)
+    yield ToolCallEndEvent(**tag)
 
 
 def _as_result(call: str, text: str) -> Any:
@@ -281,4 +350,63 @@ def parameters_of(tool: Any) -> Mapping[str, Json] | None:
     """The JSON Schema of a tool's arguments."""
     schema = tool.tool_spec.get("inputSchema") or {}
     found = schema.get("json", schema)
-    return found if isinstance(found, Mapping) else None
+    if not isinstance(found, Mapping):
+        return None
+    if isinstance(tool, DecoratedFunctionTool) or inner_agent(tool) is not None:
+        # Strands drops what it does not name: people would read that it ran.
+        return {"additionalProperties": False, **found}
+    return found
+
+
+class _WatchedModel:
+    """Stands before a model: calls have unique ids, and what can't be read is noted.
+
+    Args:
+        model: the model.
+        calls: the ids of the thread's calls.
+        unreadable: gets the ids of calls whose arguments are no JSON object.
+    """
+
+    def __init__(self, model: Any, calls: CallIds, unreadable: set[str]) -> None:
+        self._model = model
+        self._calls = calls
+        self._unreadable = unreadable
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    async def stream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        """What the model streams."""
+        call: str | None = None
+        pieces: list[str] = []
+        async for event in self._model.stream(*args, **kwargs):
+            if "contentBlockDelta" in event:
+                if call is not None:
+                    pieces.append(_arguments_in(event))
+            elif "contentBlockStart" in event:
+                start = event["contentBlockStart"].get("start") or {}
+                use = start.get("toolUse")
+                call, pieces = None, []
+                if use is not None:
+                    call = self._calls.new(use["toolUseId"])
+                    if call != use["toolUseId"]:
+                        told = {**start, "toolUse": {**use, "toolUseId": call}}
+                        block = {**event["contentBlockStart"], "start": told}
+                        event = {**event, "contentBlockStart": block}
+            elif "contentBlockStop" in event and call is not None:
+                if not _is_object("".join(pieces)):
+                    self._unreadable.add(call)
+                call = None
+            yield event
+
+
+def _arguments_in(event: Any) -> str:
+    use = event["contentBlockDelta"].get("delta", {}).get("toolUse") or {}
+    return str(use.get("input") or "")
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return not text or isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -9,26 +9,30 @@ changed (an edit, an answer asked anew), all are.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from agui_bridge.adapters import Run
-from agui_bridge.protocol.answers.unexecuted import UNTOLD
+from agui_bridge.protocol.answers.unexecuted import (
+    DANGLING,
+    FAILED,
+    NOT_GIVEN,
+    STOPPED,
+    UNKNOWN,
+    UNREPORTED,
+    UNTOLD,
+)
 from agui_bridge.protocol.threads.marks import marks_of, unmarked
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import Turn, text_of, turns_of
 from agui_bridge_strands.content import Block, from_json, result_block, to_json, user_blocks
 
-__all__ = [
-    "Message",
-    "conversation_of",
-    "instructions_of",
-    "memo_of",
-    "read_conversation",
-]
-
 Message = dict[str, Any]
 """A message as Strands has it: `{"role": …, "content": [blocks]}`."""
+
+_NO_RESULTS: Final = frozenset({DANGLING, FAILED, NOT_GIVEN, STOPPED, UNREPORTED, *UNKNOWN})
+_REFUSED: Final = "this tool call; it was not executed."
+"""In every sentence for a call that a person or the policy refused."""
 
 _GO_ON: Final = "Go on."
 """What a model is asked with where the conversation ends in its own words; it takes no silence."""
@@ -73,6 +77,33 @@ def instructions_of(run: Run) -> str:
     return "\n\n".join(text_of(turn.content) for turn in run.turns() if turn.role == "system")
 
 
+def with_words(
+    messages: Sequence[Message], words: str, retold: Callable[[str], str] | None = None
+) -> list[Message]:
+    """The messages, with words before what the user said last; those given stay as they are.
+
+    Args:
+        messages: of one request to a model.
+        words: see `Application.words`.
+        retold: what stands in place of the user's text.
+    """
+    told = list(messages)
+    for place in reversed(range(len(told))):
+        content = told[place]["content"]
+        said = [n for n, block in enumerate(content) if "text" in block]
+        if told[place]["role"] == "user" and said:
+            last, before = said[-1], [{"text": words}] if words else []
+            text = content[last]["text"]
+            block = {**content[last], "text": retold(text) if retold is not None else text}
+            content = [*content[:last], *before, block, *content[last + 1 :]]
+            told[place] = {**told[place], "content": content}
+            return told
+    if words:
+        # They are no message of their own beside a picture, or results: roles alternate.
+        _append(told, {"role": "user", "content": [{"text": words}]})
+    return told
+
+
 def memo_of(run: Run, said: Iterable[str], messages: Sequence[Any]) -> dict[str, Json]:
     """What to remember of the conversation of a run that succeeded.
 
@@ -91,11 +122,9 @@ def _messages(raw: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
         elif turn.role == "assistant":
             yield {"role": "assistant", "content": list(_said(turn))}
             if turn.calls:
-                results = [
-                    {"toolResult": result_block(call.id, text_of(call.result))}
-                    for call in turn.calls
-                ]
-                yield {"role": "user", "content": results}
+                results = [(call.id, text_of(call.result)) for call in turn.calls]
+                content = [{"toolResult": _result_of(call, text)} for call, text in results]
+                yield {"role": "user", "content": content}
 
 
 def _said(turn: Turn) -> Iterator[Block]:
@@ -106,11 +135,16 @@ def _said(turn: Turn) -> Iterator[Block]:
         yield {"toolUse": {"toolUseId": call.id, "name": call.name, "input": args}}
 
 
+def _result_of(call: str, text: str) -> Block:
+    """The result of a call; a sentence that stands for one is no success."""
+    return result_block(call, text, is_error=text in _NO_RESULTS or _REFUSED in text)
+
+
 def _untold(message: Message, answered: Iterable[str]) -> Message:
     """The results that the calls of a message lack."""
     have = set(answered)
     calls = [block["toolUse"]["toolUseId"] for block in message["content"] if "toolUse" in block]
-    missing = [{"toolResult": result_block(c, UNTOLD)} for c in calls if c not in have]
+    missing = [{"toolResult": _result_of(c, UNTOLD)} for c in calls if c not in have]
     return {"role": "user", "content": missing}
 
 

@@ -14,8 +14,6 @@ from agui_bridge_strands.guard import FRONTEND, Guard, parameters_of
 from agui_bridge_strands.own_copy import agents_in, inner_agent
 from agui_bridge_strands.pauses import Kind, Waiting
 
-__all__ = ["Interrupts"]
-
 _HUMAN: Final = "strands:human-in-the-loop"
 
 
@@ -36,9 +34,7 @@ class Interrupts:
         self._inner: set[str] = set()
         self._approving = {_HUMAN}
         for one in agents_in(agent):
-            registry = getattr(one, "_intervention_registry", None)
-            for handler in getattr(registry, "_handlers", ()):
-                self._approving.add(handler.name)
+            self._approving |= {handler.name for handler in one._intervention_registry.handlers}
 
     def note(self, event: Mapping[str, Any]) -> None:
         """Look for interrupts in an event of the stream, and in those of agents inside tools."""

@@ -1,7 +1,8 @@
 """An agent for one run: Strands runs an agent once at a time, and a bridge has many threads.
 
 A copy has the model, the tools and the hooks of its original, and everything of its own that a run
-changes. Agents that are tools of it are copied with it.
+changes. Agents that are tools of it are copied with it. What is not known here is refused: a copy
+would share it with all threads.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from enum import Enum
 from typing import Any, Final
 
 from strands import Agent
+from strands.agent._agent_as_tool import _AgentAsTool
 from strands.agent.state import AgentState
 from strands.telemetry.metrics import EventLoopMetrics
 from strands.tools._caller import _ToolCaller
 
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.private_names import PrivateName, expect_names
 
-__all__ = ["agents_in", "expect_runnable", "inner_agent", "inner_agents", "own_copy"]
+STRANDS: Final = "strands-agents"
+"""What pip calls it."""
 
 _REFUSED: Final[Mapping[str, str]] = {
     "_session_manager": "a session manager: the bridge keeps the conversation. Leave it out.",
@@ -40,16 +45,55 @@ _OWN: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 """What a run changes, and what the copy has in its place."""
 
+_MADE_ANEW: Final = frozenset({"tool_caller", "hooks", "_middleware_registry"})
+"""What `own_copy` makes besides."""
+
+_READ: Final = ("_default_structured_output_model", "_intervention_registry")
+"""What other modules here look at."""
+
+_OF_TOOLS: Final = ("_agent", "_lock", "_preserve_context")
+"""What is needed of an agent's tool."""
+
+_SHARED: Final = frozenset(
+    {
+        *_REFUSED,
+        *_READ,
+        "_aux_model",
+        "_checkpoint",
+        "_context_manager",
+        "_context_manager_instance",
+        "_model_router",
+        "_plugin_registry",
+        "_sandbox",
+        "_storage",
+        "_system_prompt_content",
+        "baggage_attributes",
+        "callback_handler",
+        "memory_manager",
+        "model",
+        "tool_executor",
+        "tool_watcher",
+        "trace_attributes",
+        "trace_span",
+        "tracer",
+    }
+)
+"""What no run changes, or sets for itself alone: a copy may have the original's."""
+
+_PLAIN: Final = (str, bytes, int, float, bool, type(None), type, Enum)
+
 
 def expect_runnable(agent: Agent) -> None:
     """Refuse what would keep the conversation, or act, where the bridge does not see it.
 
     Raises:
-        ConfigurationError: it has such a part, or an agent among its tools has.
+        ConfigurationError: it has such a part, or an agent among its tools has; or the installed
+            Strands lacks something that the bridge needs of it.
     """
     for one in agents_in(agent):
+        expect_names(STRANDS, _names_of(one))
         for name, told in _REFUSED.items():
-            if getattr(one, name, None):
+            if getattr(one, name):
                 raise ConfigurationError(f"The agent {one.name!r} has {told}")
         if getattr(one.model, "stateful", False):
             raise ConfigurationError(
@@ -58,16 +102,47 @@ def expect_runnable(agent: Agent) -> None:
             )
 
 
+def expect_copyable(agent: Agent) -> None:
+    """Refuse an agent of which a copy would share what only one thread may have.
+
+    Raises:
+        ConfigurationError: it, or an agent among its tools, has an attribute that is not known
+            here.
+    """
+    for one in agents_in(agent):
+        for name, value in vars(one).items():
+            known = name in _OWN or name in _SHARED or name in _MADE_ANEW
+            if not known and not isinstance(value, _PLAIN):
+                raise ConfigurationError(
+                    f"The agent {one.name!r} has an attribute {name!r} that the bridge does not "
+                    "know: all threads would share it. Give a function from the Run to a new "
+                    "agent instead."
+                )
+
+
+def _names_of(agent: Agent) -> Iterator[PrivateName]:
+    """What is needed of an agent beyond Strands' public interface."""
+    for name in (*_OWN, *_MADE_ANEW, *_REFUSED, *_READ):
+        yield PrivateName(agent, name)
+    made: Any = agent
+    yield PrivateName(made._concurrency, "mode")
+    yield PrivateName(made._middleware_registry, "_handlers")
+    yield PrivateName(made.hooks, "_registered_callbacks")
+    yield PrivateName(made.tool_registry, "_tool_providers")
+    for tool in made.tool_registry.registry.values():
+        if isinstance(tool, _AgentAsTool):
+            yield from (PrivateName(tool, name) for name in _OF_TOOLS)
+
+
 def own_copy(agent: Agent) -> Agent:
     """A copy of an agent, and of those that are its tools."""
     made = copy.copy(agent)
     fields: dict[str, Any] = vars(made)
     moved: dict[int, Any] = {}
     for name, renew in _OWN.items():
-        if name in fields:
-            old = fields[name]
-            setattr(made, name, renew(old))
-            moved[id(old)] = fields[name]
+        old = fields[name]
+        setattr(made, name, renew(old))
+        moved[id(old)] = fields[name]
     made.tool_caller = _ToolCaller(made)
     made.hooks = _hooks_of(agent.hooks, moved)
     middleware = copy.copy(agent._middleware_registry)
@@ -85,9 +160,7 @@ def own_copy(agent: Agent) -> Agent:
 
 def inner_agent(tool: Any) -> Agent | None:
     """The agent that a tool is, if it is one."""
-    # Strands has a property for it in its newest versions alone.
-    found = getattr(tool, "_agent", None)
-    return found if isinstance(found, Agent) else None
+    return tool.agent if isinstance(tool, _AgentAsTool) else None
 
 
 def inner_agents(agent: Agent) -> Iterator[tuple[str, Any, Agent]]:

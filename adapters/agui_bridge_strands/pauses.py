@@ -7,14 +7,15 @@ neither hooks, which might ask once more, nor the tool are entered.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
 from strands import Agent
+from strands.agent._agent_as_tool import _INTERRUPTED_TURNS_KEY
 
 from agui_bridge.errors import NotDelivered
-from agui_bridge.protocol.answers.asks import Ask
+from agui_bridge.frameworks.private_names import installed_version
+from agui_bridge.protocol.answers.asks import Ask, with_call
 from agui_bridge.protocol.answers.decisions import (
     ANSWER,
     DECLINE,
@@ -23,23 +24,9 @@ from agui_bridge.protocol.answers.decisions import (
     Decision,
     Respond,
 )
-from agui_bridge.protocol.answers.own_words import with_call
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_strands.content import from_json, result_block, to_json
-from agui_bridge_strands.own_copy import inner_agent
-
-__all__ = [
-    "ABOUT_A_CALL",
-    "STRANDS",
-    "Kept",
-    "Kind",
-    "Waiting",
-    "batch_of",
-    "calls_in",
-    "question_of",
-]
-
-STRANDS: Final = "strands-agents"
+from agui_bridge_strands.own_copy import STRANDS, inner_agent
 
 Kind = Literal["permit", "approval", "tool", "hook", "frontend"]
 
@@ -47,7 +34,6 @@ ABOUT_A_CALL: Final = ("permit", "approval")
 """Kinds that decide whether a call may begin: the bridge's gate asked, or an intervention did."""
 
 _MESSAGES: Final = ("message", "question", "prompt", "reason")
-_INTERRUPTED: Final = "sub_agent_interrupted_turns"
 _SCHEMAS: Final = ("schema", "response_schema")
 _BEFORE_TOOLS: Final = "v1:before_tools:"
 """Stands in the ids of what hooks ask before all tools of a reply."""
@@ -78,7 +64,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Continuation:
     """What is kept while calls wait.
 
     Attributes:
@@ -90,6 +76,8 @@ class Kept:
         actor: who began the run.
         subagents: the agents at work inside tools.
         late: what people said that the model has not been told yet.
+        shown: see `Tries`.
+        tried: its `results`.
     """
 
     snapshot: Any
@@ -100,9 +88,11 @@ class Kept:
     actor: str
     subagents: Any
     late: list[Any]
+    shown: dict[str, str] = field(default_factory=dict)
+    tried: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, kept: Any) -> Kept:
+    def from_json(cls, kept: Any) -> Continuation:
         """Read a continuation."""
         return cls(**{**kept, "waiting": [Waiting(**one) for one in kept["waiting"]]})
 
@@ -115,7 +105,7 @@ class Kept:
         """What is raised where nothing was done with the answers, which can be given again."""
         return NotDelivered(
             f"This run was paused by {STRANDS} {self.strands} and can't go on with {STRANDS} "
-            f"{version(STRANDS)} and the agent as it is now: {why}"
+            f"{installed_version(STRANDS)} and the agent as it is now: {why}"
         )
 
     def decided(self, decisions: Mapping[str, Decision]) -> dict[str, Decision]:
@@ -143,13 +133,13 @@ class Kept:
         return found
 
     def results(
-        self, decisions: Mapping[str, Decision], returned: Callable[[str], str]
+        self, decisions: Mapping[str, Decision], returned: Callable[[str], str | None]
     ) -> dict[str, dict[str, Any]]:
         """The results of calls that Strands is not to carry out, by their ids.
 
         Args:
             decisions: by id of the interrupt.
-            returned: what the application gave back for a call.
+            returned: what the application gave back for a call; None: it waits on.
         """
         found: dict[str, dict[str, Any]] = {}
         for one in self.waiting:
@@ -157,7 +147,8 @@ class Kept:
             if one.call is None:
                 continue
             if one.kind == "frontend":
-                found[one.call] = result_block(one.call, returned(one.call))
+                if (text := returned(one.call)) is not None:
+                    found[one.call] = result_block(one.call, text)
             elif decision is not None and not isinstance(decision, Approve | Answer):
                 given = isinstance(decision, Respond)
                 found.setdefault(
@@ -208,7 +199,7 @@ class Kept:
             NotDelivered: there is no such tool.
         """
         state = snapshot["data"]["interrupt_state"]
-        inside = state["context"].get(_INTERRUPTED, {})
+        inside = state["context"].get(_INTERRUPTED_TURNS_KEY, {})
         # A tool that a model made up is told of by Strands.
         known = {*inside, *self.permits, *(one.call for one in self.waiting)} - {*results}
         pending = state.get("pending_tool_execution")
@@ -254,8 +245,10 @@ def batch_of(waiting: Waiting, snapshot: Any) -> list[ToolCall]:
 
 
 def calls_in(continuation: Any) -> list[str]:
-    """Ids of the calls that wait, in what `Kept.to_json` gave."""
-    return [one["call"] for one in continuation["waiting"] if one["call"] is not None]
+    """Ids of the calls that wait, as clients know them, in what `Continuation.to_json` gave."""
+    shown = continuation.get("shown", {})
+    calls = (one["call"] for one in continuation["waiting"])
+    return [shown.get(call, call) for call in calls if call is not None]
 
 
 def question_of(
@@ -324,12 +317,14 @@ def _turns(snapshots: Iterable[Any]) -> Iterator[dict[str, Any]]:
     for snapshot in snapshots:
         data = snapshot["data"]
         yield data
-        yield from _turns(data["interrupt_state"]["context"].get(_INTERRUPTED, {}).values())
+        yield from _turns(
+            data["interrupt_state"]["context"].get(_INTERRUPTED_TURNS_KEY, {}).values()
+        )
 
 
 def _inside(snapshot: Any, call: str) -> Any:
     """The snapshot of the agent that works in a call; None where none does."""
-    turns = snapshot["data"]["interrupt_state"]["context"].get(_INTERRUPTED, {})
+    turns = snapshot["data"]["interrupt_state"]["context"].get(_INTERRUPTED_TURNS_KEY, {})
     if call in turns:
         return turns[call]
     found = (_inside(turn, call) for turn in turns.values())

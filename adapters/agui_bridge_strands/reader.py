@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import (
     BaseEvent,
+    ReasoningEncryptedValueEvent,
     ReasoningMessageContentEvent,
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
@@ -20,9 +22,8 @@ from ag_ui.core import (
 )
 
 from agui_bridge.adapters import Run
+from agui_bridge.frameworks.predicted_state import told_anew
 from agui_bridge_strands.content import result_text
-
-__all__ = ["Reader"]
 
 
 class Reader:
@@ -36,7 +37,8 @@ class Reader:
     Attributes:
         said: ids of the assistant's messages that were told, in their order.
         called: ids of the calls that were told.
-        answered: ids of the calls whose results were.
+        answered: ids of the calls whose results were, in this run or before.
+        known: ids of those whose results were before.
         last: the text of the last reply that was streamed.
         replies: how many replies of models are complete.
     """
@@ -45,6 +47,7 @@ class Reader:
         self.said: list[str] = []
         self.called: list[str] = []
         self.answered: set[str] = set(answered)
+        self.known: frozenset[str] = frozenset(self.answered)
         self.last: str = ""
         self.replies: int = 0
         self._run = run
@@ -78,6 +81,8 @@ class Reader:
             self.replies += 1
             self._is_over = True
             return self._stop(is_new_reply=False)
+        if "redactContent" in chunk:
+            return self._redacted(chunk["redactContent"])
         return ()
 
     def say(self, text: str) -> Iterator[BaseEvent]:
@@ -104,10 +109,23 @@ class Reader:
                     tool_call_id=self._call, delta=str(delta["toolUse"]["input"])
                 )
         elif thought := (delta.get("reasoningContent") or {}).get("text"):
-            if self._thought is None:
-                self._thought = self._run.mint()
-                yield ReasoningMessageStartEvent(message_id=self._thought, role="reasoning")
-            yield ReasoningMessageContentEvent(message_id=self._thought, delta=thought)
+            own, events = self._open_thought()
+            yield from events
+            yield ReasoningMessageContentEvent(message_id=own, delta=thought)
+        elif hidden := (delta.get("reasoningContent") or {}).get("redactedContent"):
+            own, events = self._open_thought()
+            yield from events
+            yield ReasoningEncryptedValueEvent(
+                subtype="message",
+                entity_id=own,
+                encrypted_value=b64encode(hidden).decode() if isinstance(hidden, bytes) else hidden,
+            )
+
+    def _open_thought(self) -> tuple[str, list[BaseEvent]]:
+        if self._thought is not None:
+            return self._thought, []
+        own = self._thought = self._run.mint()
+        return own, [ReasoningMessageStartEvent(message_id=own, role="reasoning")]
 
     def _open_text(self) -> Iterator[BaseEvent]:
         if self._text is None:
@@ -147,6 +165,33 @@ class Reader:
         self._text = self._thought = self._call = None
         if is_new_reply:
             self._message, self.last = None, ""
+
+    # --- words that a guardrail of the model's provider puts others in the place of ---
+
+    def _redacted(self, told: Mapping[str, Any]) -> Iterator[BaseEvent]:
+        """Tell the conversation as Strands has it then, so that the thread keeps nothing else."""
+        yield from self.end()
+        thread = self._run.conversation()
+        texts: dict[str, str] = {}
+        if reply := told.get("redactAssistantContentMessage"):
+            texts |= {own: reply for own in (self._message,) if own is not None}
+        if given := told.get("redactUserContentMessage"):
+            texts |= dict.fromkeys(self._asked_with(thread), given)
+        if texts:
+            yield told_anew(
+                [{**m, "content": texts[m["id"]]} if m["id"] in texts else m for m in thread]
+            )
+
+    def _asked_with(self, thread: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        """Ids of what the model was asked with last: results, else what the user said."""
+        before = [m for m in thread if m["id"] != self._message and m["role"] != "reasoning"]
+        for message in reversed(before):
+            if message["role"] == "tool":
+                yield str(message["id"])
+            else:
+                if message["role"] == "user":
+                    yield str(message["id"])
+                return
 
     # --- calls ---
 

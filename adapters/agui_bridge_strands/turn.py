@@ -3,37 +3,73 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
-from dataclasses import replace
-from importlib.metadata import version
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from ag_ui.core import BaseEvent
 from strands import Agent
 from strands.agent.state import AgentState
 from strands.types._snapshot import Snapshot
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import NotDelivered
+from agui_bridge.frameworks.a2ui.drawing import surfaces_of
+from agui_bridge.frameworks.a2ui.offer import GENERATE, page_of
+from agui_bridge.frameworks.a2ui.settings import A2UI
+from agui_bridge.frameworks.application import Application
+from agui_bridge.frameworks.predicted_state import PredictState
+from agui_bridge.frameworks.private_names import installed_version
 from agui_bridge.frameworks.subagents import Subagents
 from agui_bridge.frameworks.turn import FrameworkTurn
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Answer, Approve
-from agui_bridge.protocol.answers.unexecuted import UNREPORTED
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.protocol.turns import text_of, turns_of
 from agui_bridge_strands.content import from_json, text_in, text_of_json, to_json, user_blocks
-from agui_bridge_strands.guard import FrontendTool, Guard
+from agui_bridge_strands.guard import FrontendTool, Guard, call_events
 from agui_bridge_strands.history import (
     instructions_of,
     memo_of,
     read_conversation,
+    with_words,
 )
 from agui_bridge_strands.interrupts import Interrupts
-from agui_bridge_strands.own_copy import agents_in, expect_runnable, inner_agents, own_copy
-from agui_bridge_strands.pauses import ABOUT_A_CALL, STRANDS, Kept, batch_of, question_of
+from agui_bridge_strands.own_copy import (
+    STRANDS,
+    agents_in,
+    expect_runnable,
+    inner_agents,
+    own_copy,
+)
+from agui_bridge_strands.pauses import ABOUT_A_CALL, Continuation, Waiting, batch_of, question_of
 from agui_bridge_strands.reader import Reader
+from agui_bridge_strands.surface_tool import SurfaceTool
+from agui_bridge_strands.tool_events import ToolEvents
+from agui_bridge_strands.tries import Tries
 
-__all__ = ["Turn"]
+_CONTEXT: Final = "agui_context"
+"""Where tools find the application's context in the agent's state, as behind ag_ui_strands."""
+
+_TOKENS: Final = ("inputTokens", "outputTokens", "totalTokens")
+_CACHED: Final = {
+    "cacheReadInputTokens": "cachedInputTokens",
+    "cacheWriteInputTokens": "cacheWriteInputTokens",
+}
+"""Counts of Strands that AG-UI calls something else, or that few models have."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an adapter was given besides its agent; see `StrandsAdapter`."""
+
+    approve: frozenset[str]
+    limits: Mapping[str, int] | None
+    application: Application
+    predictions: tuple[PredictState, ...]
+    behaviors: Mapping[str, Any]
+    state_context_builder: Callable[[Any, str], str] | None
+    a2ui: A2UI | None
 
 
 class Turn(FrameworkTurn):
@@ -43,8 +79,7 @@ class Turn(FrameworkTurn):
         run: the run.
         agent: the application's agent; a copy of it is run.
         given: what its tools find in `invocation_state`.
-        limits: Strands' own limits of one run.
-        approve: names of tools that people have to approve.
+        settings: the adapter's.
 
     Raises:
         ConfigurationError: the agent can't be run here; see `expect_runnable`.
@@ -55,34 +90,42 @@ class Turn(FrameworkTurn):
         run: Run,
         agent: Agent,
         given: Mapping[str, Any],
-        limits: Mapping[str, int] | None,
-        approve: Collection[str],
+        settings: Settings,
     ) -> None:
         expect_runnable(agent)
-        super().__init__(run, Kept.from_json)
+        super().__init__(run, Continuation.from_json, predictions=settings.predictions)
+        self._settings = settings
+        self._page = page_of(run, settings.a2ui, agent.tool_registry.registry)
+        self._words = settings.application.words(run, self._page.context)
         # Held to the end: an agent that is gone closes what its tools are connected to.
         self._original = agent
         self._agent = own_copy(agent)
         self._given = dict(given)
-        self._limits: Any = limits
-        kept: Kept | None = self._kept
+        self._limits: Any = settings.limits
+        kept: Continuation | None = self._kept
         if kept is not None:
             self._decided = kept.decided(self._decisions)
         self._subagents = Subagents(run.mint, kept.subagents if kept else ())
         waiting = kept.waiting if kept else ()
         gated = [one.call for one in waiting if one.kind in ABOUT_A_CALL and one.call]
+        self._calls = run.call_ids(gated)
+        self._tries = Tries(kept.shown if kept else {}, kept.tried if kept else {})
+        self._shown = dict(self._tries.shown)
         self._guard = Guard(
             run,
             self._make_gate,
-            approve,
+            settings.approve,
             self._queue.write,
             self._subagents,
             gated=[*gated, *(kept.permits if kept else ())],
-            calls=run.call_ids(gated),
+            calls=self._calls,
+            tries=self._tries,
+            tool_events=ToolEvents(run, settings.behaviors),
+            reads=self._read_by_model,
         )
         self._gate = self._guard.gate
         self._gate.failed = self._stop_working
-        output = getattr(agent, "_default_structured_output_model", None)
+        output = agent._default_structured_output_model
         results = {str(m.get("toolCallId")) for m in run.raw_messages if m.get("role") == "tool"}
         handed = [one.call for one in waiting if one.kind == "frontend" and one.call]
         self._reader = Reader(
@@ -90,23 +133,41 @@ class Turn(FrameworkTurn):
         )
         self._interrupts = Interrupts(self._agent, self._guard, self._subagents)
         self._late: list[Any] = []
-        for tool in run.tools:
-            if tool.name not in self._agent.tool_registry.registry:
-                made = FrontendTool(tool.name, tool.description, tool.parameters)
-                self._agent.tool_registry.registry[tool.name] = made
+        offered = [
+            FrontendTool(one.name, one.description, one.parameters) for one in self._page.tools
+        ]
+        # An answer may come without the application's tools, and a call of one waits on.
+        offered += [
+            FrontendTool(one.tool, "", None)
+            for one in waiting
+            if one.kind == "frontend" and one.call not in run.results()
+        ]
+        for tool in offered:
+            self._agent.tool_registry.registry.setdefault(tool.tool_name, tool)
+        if self._page.offer is not None:
+            surfaces = surfaces_of(run, self._page.offer, self._words)
+            own = SurfaceTool(surfaces, agent.model, self._count)
+            self._agent.tool_registry.registry[GENERATE] = own
         self._guard.install(self._agent)
 
     def _last_items(self) -> Iterator[RunItem]:
         yield from self._reader.end()
+        for call, text in self._tries.untold():
+            yield from self._reader.read(self._guard.result_event(call, text))
 
     async def _left(self) -> None:
+        self._agent.state.delete(_CONTEXT)
         self._run.iteration = self._reader.replies
         self._note_state()
 
     # --- the agent's own task ---
 
     async def _work(self) -> Any:
-        result = await self._stream(self._prompt())
+        prompt = self._prompt()
+        if self._settings.application.context != "off":
+            context = [entry.model_dump() for entry in self._run.input.context or ()]
+            self._agent.state.set(_CONTEXT, context)
+        result = await self._stream(prompt)
         if self._late and result.stop_reason != "interrupt":
             late, self._late = self._late, []
             blocks = [b for turn in turns_of(late) for b in user_blocks(turn.content)]
@@ -141,6 +202,14 @@ class Turn(FrameworkTurn):
                     self._interrupts.note(event)
         return result
 
+    def _read_by_model(self, messages: Sequence[Any]) -> list[Any]:
+        """The messages of a request, with what the application says."""
+        builder = self._settings.state_context_builder
+        if builder is None:
+            return with_words(messages, self._words)
+        given = self._run.input.model_copy(update={"state": self._run.state})
+        return with_words(messages, self._words, lambda text: builder(given, text))
+
     def _prompt(self) -> Any:
         """What the agent begins or goes on with.
 
@@ -168,7 +237,7 @@ class Turn(FrameworkTurn):
         self._late = [*kept.late, *self._new_user_messages()]
         return kept.responses(self._decisions)
 
-    def _restore(self, kept: Kept) -> None:
+    def _restore(self, kept: Continuation) -> None:
         """Bring the agent back to where it paused.
 
         Raises:
@@ -180,6 +249,10 @@ class Turn(FrameworkTurn):
             if one.call is not None and one.kind != "frontend" and one.tool not in tools:
                 raise kept.refused(f"there is no tool {one.tool!r}.")
         results = kept.results(self._decisions, self._returned)
+        told = {call: block["content"][0]["text"] for call, block in results.items()}
+        for call, block in results.items():
+            if block["status"] == "error":
+                block["content"] = [{"text": self._tries.refused(call, told[call])[0]}]
         try:
             snapshot, inner = kept.restored(self._decisions, results)
             kept.expect_tools(self._agent, snapshot, results)
@@ -197,8 +270,7 @@ class Turn(FrameworkTurn):
             if one.subagent is not None:
                 self._subagents.own(one.call, one.subagent)
             if one.kind != "frontend" and one.call in results:
-                (block,) = results[one.call]["content"]
-                self._guard.tell_result(one.call, block["text"])
+                self._guard.tell_result(one.call, told[one.call])
 
     def _load(self, own: Any, inner: Any) -> None:
         """Give the agent what it had at the end of the last run."""
@@ -214,15 +286,29 @@ class Turn(FrameworkTurn):
             raise RuntimeError("The history ends in a call that has no result.")
         return messages
 
-    def _returned(self, call: str) -> str:
-        """What the application gave back for a call."""
-        found = self._run.results().get(call, UNREPORTED)
+    def _returned(self, call: str) -> str | None:
+        """What the application gave back for a call; None where it has not yet."""
+        results = self._run.results()
+        if call not in results:
+            return None
+        found = results[call]
         return text_of(found) if isinstance(found, list) else text_of_json(found)
 
     # --- what comes of it ---
 
     def _asked_calls(self) -> list[str]:
-        return [one.call for one in (self._kept.waiting if self._kept else ()) if one.call]
+        waiting = self._kept.waiting if self._kept else ()
+        return [self._tries.id(one.call) for one in waiting if one.call]
+
+    @property
+    def _touched(self) -> set[str]:
+        answered: set[str] = self._reader.answered
+        return answered | {self._shown.get(call, call) for call in self._gate.begun}
+
+    @property
+    def _is_untouched(self) -> bool:
+        told = self._reader.answered - self._reader.known
+        return self._kept is not None and not self._gate.begun and not told
 
     @property
     def is_left_alone(self) -> bool:
@@ -241,7 +327,11 @@ class Turn(FrameworkTurn):
 
     async def _ending(self, result: Any) -> AsyncGenerator[RunItem, None]:
         if result.stop_reason == "interrupt":
-            yield self._pause(result)
+            waiting = list(self._interrupts.read(result.interrupts))
+            for one, _ in waiting:
+                for event in self._shown_again(one):
+                    yield event
+            yield self._pause(waiting)
             return
         if result.structured_output is not None:
             self._run.result = to_json(result.structured_output.model_dump(mode="json"))
@@ -253,32 +343,47 @@ class Turn(FrameworkTurn):
         told = memo_of(self._run, self._reader.said, self._agent.messages)
         self._run.memo = {**told, "state": self._agent.state.get(), "inner": self._inner()}
 
-    def _pause(self, result: Any) -> Pause | Handoff:
-        waiting, asks = [], list[Ask]()
+    def _shown_again(self, waiting: Waiting) -> Iterator[BaseEvent]:
+        """Tell a call that ran, and that people are asked about once more, as another call."""
+        call = waiting.call
+        if call is None or call not in self._tries.results:
+            return
+        self._tries.shown[call] = own = self._calls.new(call)
+        for event in call_events(own, waiting.tool, waiting.args, waiting.subagent):
+            yield from self._reader.read(event)
+
+    def _pause(self, waiting: Sequence[tuple[Waiting, Any]]) -> Pause | Handoff:
+        asks = list[Ask]()
         snapshot = self._agent.take_snapshot(preset="session").to_dict()
-        for one, reason in self._interrupts.read(result.interrupts):
-            waiting.append(one)
+        for one, reason in waiting:
+            shown = replace(one, call=self._tries.id(one.call)) if one.call else one
             if one.kind == "permit":
-                asks.append(replace(self._guard.asks[one.name], native_id=one.id))
+                ask = self._guard.asks[one.name]
+                call = ask.tool_call and replace(ask.tool_call, id=str(shown.call))
+                asks.append(replace(ask, native_id=one.id, tool_call=call))
             elif one.kind != "frontend":
                 parameters = self._interrupts.parameters(one)
-                asks.append(question_of(one, reason, parameters, batch_of(one, snapshot)))
+                asks.append(question_of(shown, reason, parameters, batch_of(one, snapshot)))
         permits = {
             call: dict(decision.args)
             for call, decision in self._decided.items()
-            if isinstance(decision, Approve) and call not in self._touched
+            if isinstance(decision, Approve)
+            and call not in self._gate.begun
+            and self._tries.id(call) not in self._reader.answered
         }
-        kept = Kept(
+        kept = Continuation(
             snapshot=snapshot,
             inner=self._inner(),
-            waiting=waiting,
+            waiting=[one for one, _ in waiting],
             permits=permits,
-            strands=version(STRANDS),
+            strands=installed_version(STRANDS),
             actor=self._actor,
             subagents=self._subagents.to_json(),
             late=self._late,
+            shown=self._tries.shown,
+            tried=self._tries.results,
         ).to_json()
-        handed = [one.call for one in waiting if one.kind == "frontend" and one.call]
+        handed = [one.call for one, _ in waiting if one.kind == "frontend" and one.call]
         return Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)
 
     def _inner(self) -> dict[str, Any]:
@@ -296,19 +401,15 @@ class Turn(FrameworkTurn):
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         config: Any = self._agent.model.get_config()
-        self._run.usage.append(
-            {
-                "model": str((config or {}).get("model_id") or "unknown"),
-                "inputTokens": usage.get("inputTokens", 0),
-                "outputTokens": usage.get("outputTokens", 0),
-                "totalTokens": usage.get("totalTokens", 0),
-            }
-        )
+        counts = {name: usage.get(name, 0) for name in _TOKENS}
+        cached = {told: usage[name] for name, told in _CACHED.items() if usage.get(name)}
+        model = str((config or {}).get("model_id") or "unknown")
+        self._run.usage.append({"model": model, **counts, **cached})
 
 
 def _keeping(agent: Agent, above: str = "") -> Iterator[tuple[str, Agent]]:
     """The agents in tools that keep their context from call to call, by the names of the tools."""
     for name, tool, inner in inner_agents(agent):
-        if getattr(tool, "_preserve_context", False):
+        if tool._preserve_context:
             yield f"{above}{name}", inner
         yield from _keeping(inner, f"{above}{name}/")

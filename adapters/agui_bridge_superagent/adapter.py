@@ -11,11 +11,10 @@ from typing import Final, Literal
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.errors import OutcomeUnknown, UpstreamError
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_superagent.frames import FrameEvents
 from agui_bridge_superagent.http_client import HttpClient, InterruptGone
 from agui_bridge_superagent.pauses import answer_of, refusal_of
 from agui_bridge_superagent.reader import Reader
-
-__all__ = ["SuperAgentAdapter", "session_of"]
 
 _PREFIX: Final = "agui-"
 _UNKNOWN: Final = (
@@ -96,9 +95,16 @@ class SuperAgentAdapter:
         else:
             await self._withdraw(run)
             items = self._talk(run, "stream", message=run.text)
-        async with contextlib.aclosing(items):
-            async for item in items:
-                yield item
+        ended = False
+        try:
+            async with contextlib.aclosing(items):
+                async for item in items:
+                    yield item
+            ended = True
+        finally:
+            if run.stop.requested and not ended:
+                # The original goes on without a reader, until it is told.
+                await self._server.abort(self._names(run), run.trace_headers)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -133,16 +139,19 @@ class SuperAgentAdapter:
         except UpstreamError as error:
             raise OutcomeUnknown(f"{error} {_UNKNOWN}") from error
 
+    def _names(self, run: Run) -> dict[str, Json]:
+        return {"agent_id": self._agent_id, "session_id": self._session(run)}
+
     async def _talk(
         self, run: Run, call: Literal["stream", "resume"], **members: Json
     ) -> AsyncGenerator[RunItem, None]:
-        body = {"agent_id": self._agent_id, "session_id": self._session(run), **members}
-        reader = Reader()
+        body = {**self._names(run), **members}
+        reader = Reader(FrameEvents(run.mint, run.call_ids()))
         chunks = self._server.stream(call, body, run.trace_headers)
         async with contextlib.aclosing(chunks):
             async for chunk in chunks:
-                for text in reader.feed(chunk):
-                    yield text
+                for item in reader.feed(chunk):
+                    yield item
         reader.end()
         if reader.question is not None:
             yield reader.question.pause()

@@ -8,6 +8,7 @@ that after anything else what it did is unknown (OutcomeUnknown), and the answer
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import AsyncGenerator, Mapping
@@ -19,9 +20,8 @@ from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["HttpClient", "InterruptGone"]
-
 _CONNECT_SECONDS: Final = 10.0
+_ABORT_SECONDS: Final = 2.0
 _NOT_SENT: Final = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -63,6 +63,9 @@ class HttpClient:
             base_url=url.rstrip("/"),
             headers=dict(headers),
             timeout=httpx.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            # An answer on a connection that the server is closing just now would be of unknown
+            # fate: each request has a new one.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         )
         # A bridge that was closed may be opened again, and used in another event loop.
         self._clients: PerLoop[httpx.AsyncClient] = PerLoop(make, httpx.AsyncClient.aclose)
@@ -90,6 +93,13 @@ class HttpClient:
         except httpx.HTTPError as error:
             kind = type(error).__name__
             raise UpstreamError(f"The remote agent's server broke off ({kind}).") from error
+
+    async def abort(self, body: Mapping[str, Json], trace: Mapping[str, str]) -> None:
+        """Tell the server to end what a session does; one that can't is let be."""
+        with contextlib.suppress(httpx.HTTPError):
+            await self._clients.get().post(
+                "/api/v1/chat/abort", json=body, headers=dict(trace), timeout=_ABORT_SECONDS
+            )
 
     async def aclose(self) -> None:
         """Close the connections."""

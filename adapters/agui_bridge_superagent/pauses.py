@@ -13,8 +13,6 @@ from agui_bridge.protocol.answers.decisions import Answer, Decision
 from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Question", "answer_of", "malformed", "refusal_of"]
-
 _ASK: Final = "interrupt"
 _OF_A_STATE: Final = frozenset({"session_id", "agent_name", "checkpoint_id"})
 

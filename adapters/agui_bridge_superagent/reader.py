@@ -1,4 +1,4 @@
-"""The streams of a SuperAgent-compatible server, in either mode, made into text and a question.
+"""The streams of a SuperAgent-compatible server, in either mode, made into items and a question.
 
 The mode is told by the frames themselves: A2UI frames have an event name of their own; tokens have
 none, or `message`, the default of server-sent events, which the original server writes out.
@@ -13,16 +13,16 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from agui_bridge.adapters import RunItem
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.wire.sse import Decoder, Frame, FrameTooLarge
+from agui_bridge_superagent.frames import FrameEvents
 from agui_bridge_superagent.pauses import Question, malformed
-
-__all__ = ["Reader"]
 
 _INTERRUPT: Final = "\0INTERRUPT:"
 _ERROR: Final = "\0ERROR:"
 _FAILED: Final = "[error] "
-"""How the original server begins the only token of an agent that asks in words and failed."""
+"""How the original server begins the last token of an agent that failed, wherever it was then."""
 
 _DONE: Final = "[DONE]"
 _MESSAGE: Final = "message"
@@ -32,23 +32,26 @@ _LONGEST_TOKEN: Final = 1024 * 1024
 class Reader:
     """One stream.
 
+    Args:
+        frames: reads the frames that are neither text nor an end.
+
     Attributes:
         question: what it ended with, None when it asked nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, frames: FrameEvents) -> None:
         self.question: Question | None = None
+        self._frames = frames
         self._decoder = Decoder()
         self._ended = False
         self._failed: str | None = None
-        self._spoken = False
         # The start of a control token, until all of it is there.
         self._control = ""
-        # A first token that is the whole reply if it tells of a failure.
+        # A token that tells of a failure if nothing comes behind it.
         self._suspect = ""
 
-    def feed(self, chunk: bytes) -> Iterator[str]:
-        """Take the next bytes; gives the text in them.
+    def feed(self, chunk: bytes) -> Iterator[RunItem]:
+        """Take the next bytes; gives the text and the events in them.
 
         Raises:
             UpstreamError: they are no frames of this protocol.
@@ -61,10 +64,11 @@ class Reader:
             if self._ended:
                 return
             is_token = frame.event in ("", _MESSAGE)
-            text = self._take_token(frame) if is_token else self._take_event(frame)
-            if text:
-                self._spoken = True
-                yield text
+            if is_token:
+                if text := self._take_token(frame):
+                    yield text
+            else:
+                yield from self._take_event(frame)
 
     def end(self) -> None:
         """The server has ended the stream.
@@ -80,28 +84,31 @@ class Reader:
         if not self._ended:
             raise UpstreamError("The remote agent's stream broke off before its end.")
 
-    def _take_event(self, frame: Frame) -> str:
+    def _take_event(self, frame: Frame) -> Iterator[RunItem]:
         body = _json(frame.data)
         data = body.get("data") if isinstance(body, Mapping) else None
         if frame.event == "text":
             if not isinstance(data, Mapping) or not isinstance(data.get("delta"), str):
                 raise malformed("a text without a delta")
             # The original never fills in `content`.
-            return self._heard(data["delta"], may_fail=not data.get("content"))
-        if frame.event == "interrupt":
+            if text := self._heard(data["delta"], may_fail=not data.get("content")):
+                self._frames.spoke()
+                yield text
+        elif frame.event == "interrupt":
             self.question, self._ended = Question.of(data), True
         elif frame.event == "error":
             self._failed = _told(data)
         elif frame.event == "done":
-            return self._finish()
-        # Of other frames there is nothing to be known: A2UI has more than this API.
-        return ""
+            self._finish()
+        elif isinstance(data, Mapping):
+            yield from self._frames.read(frame.event, data)
 
     def _take_token(self, frame: Frame) -> str:
         token = _token_of(frame)
         if not self._control:
             if token == _DONE:
-                return self._finish()
+                self._finish()
+                return ""
             if not token.startswith("\0"):
                 return self._heard(token, may_fail=frame.event == _MESSAGE)
         # A server may break a long token in pieces as it breaks text.
@@ -123,18 +130,16 @@ class Reader:
 
     def _heard(self, text: str, *, may_fail: bool) -> str:
         """Text, once it is certain that it tells of no failure: behind one nothing comes."""
-        begins = not self._spoken and not self._suspect
-        if begins and may_fail and text.startswith(_FAILED):
+        before, self._suspect = self._suspect, ""
+        if may_fail and text.startswith(_FAILED):
             self._suspect = text
-            return ""
-        text, self._suspect = self._suspect + text, ""
-        return text
+            return before
+        return before + text
 
-    def _finish(self) -> str:
+    def _finish(self) -> None:
         self._ended = True
         if self._suspect:
             self._failed = self._failed or _told(None)
-        return ""
 
 
 def _token_of(frame: Frame) -> str:

@@ -7,7 +7,11 @@
 A file alone: `AgentFile.read("approval.yaml").adapter()` is what `Bridge.add` takes.
 """
 
-from agui_bridge.agent_file.agent_file import AgentFile, is_agent_document
-from agui_bridge.agent_file.bridge import bridge_of, find_agent_files
+from agui_bridge.agent_file.agent_file import (
+    AgentFile,
+    bridge_of,
+    find_agent_files,
+    is_agent_document,
+)
 
 __all__ = ["AgentFile", "bridge_of", "find_agent_files", "is_agent_document"]

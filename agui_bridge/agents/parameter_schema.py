@@ -10,8 +10,6 @@ from pydantic import BaseModel, TypeAdapter
 from agui_bridge.protocol.schemas.checking import check_schema
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["function_adapter", "parameter_schema"]
-
 
 def function_adapter(function: Callable[..., Any]) -> TypeAdapter[Any]:
     """What validates the arguments of a function, and calls it with them.

@@ -13,26 +13,24 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
-from agui_bridge.bridge.telemetry_choice import TelemetryChoice, choose_telemetry
+from agui_bridge import __version__
 from agui_bridge.bridge.without_client import WithoutClient
-from agui_bridge.channels.channel import Channel
-from agui_bridge.channels.scoped_channels import ScopedChannels
+from agui_bridge.channels.channel import Channel, ScopedChannels
 from agui_bridge.engine.engine import Engine, mint
-from agui_bridge.engine.heavy_turns import HeavyTurns
+from agui_bridge.engine.fairness import HeavyTurns, ScopeQueue
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.observing.presence import Presence
-from agui_bridge.engine.observing.telemetry import Telemetry
-from agui_bridge.engine.scope_queue import ScopeQueue
+from agui_bridge.engine.presence import Presence, kind_of
+from agui_bridge.engine.telemetry import NO_TELEMETRY, Telemetry
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.event_loops import PerLoop
 from agui_bridge.http.app.routes import TAKEN, build_app, build_routes, routes_of_its_own
 from agui_bridge.http.auth import scopes_given_by
 from agui_bridge.http.copilotkit.operations import BASE, check_base
-from agui_bridge.http.hosts import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
+from agui_bridge.http.endpoint import LOOPBACK_HOSTS, HostGuard, cors_middleware, guard_of
 from agui_bridge.http.service import Authenticate
 from agui_bridge.inbox.settings import Inbox
 from agui_bridge.protocol.argument_types import checked_arguments
-from agui_bridge.protocol.audit.keys import AuditKeys
+from agui_bridge.protocol.audit.sealing import AuditKeys
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import inspect_store, open_store
 from agui_bridge.stores.opening import Preparation, advised_before, open_patiently
@@ -40,7 +38,6 @@ from agui_bridge.stores.opening import Preparation, advised_before, open_patient
 if TYPE_CHECKING:  # Imported once there is something to tell.
     from agui_bridge.channels.dispatcher import Dispatcher
 
-__all__ = ["Bridge"]
 
 T = TypeVar("T")
 
@@ -80,6 +77,8 @@ class Bridge(WithoutClient):
         copilotkit: where the routes of CopilotKit's runtime stand, for its `runtimeUrl`; None if
             there are to be none.
         playground: whether `/playground` is a page to try the agents on (extra `playground`).
+        mcp: whether the agents are tools of MCP clients at `/mcp` (extra `mcp`).
+        a2a: whether other agents reach the agents at `/a2a/{agent}`, over the Agent2Agent protocol.
         first_page: whether `/` of its app is a page with the agents and how to talk to them; by
             default where there is no `authenticate`, since everybody may read it.
         audit_keys: secrets, newest first, that seal the history of questions: docs/audit.md.
@@ -107,6 +106,8 @@ class Bridge(WithoutClient):
         cors_origin_regex: str | None = None,
         copilotkit: str | None = BASE,
         playground: bool = False,
+        mcp: bool = False,
+        a2a: bool = False,
         first_page: bool | None = None,
         audit_keys: Sequence[str] | None = None,
         inbox: Inbox | None = None,
@@ -132,6 +133,8 @@ class Bridge(WithoutClient):
         check_base(copilotkit, TAKEN)
         self.copilotkit = copilotkit
         self.playground = playground
+        self.mcp = mcp
+        self.a2a = a2a
         self.first_page = first_page
         self.turns: HeavyTurns = HeavyTurns()
         self.bodies: ScopeQueue = ScopeQueue(self.settings.max_bytes_per_scope)
@@ -193,6 +196,7 @@ class Bridge(WithoutClient):
                     telemetry=self.telemetry,
                     on_run_end=self.run_end_hooks,
                     turns=self.turns,
+                    agents=self.agents,
                 )
                 # Whichever request opens the bridge: the work beside is no part of its trace.
                 contextvars.Context().run(engine.start)
@@ -249,6 +253,7 @@ class Bridge(WithoutClient):
             clock=engine.clock,
             interval=interval,
             mint=mint,
+            duties=engine.duties,
         )
         engine.watchers.append(dispatcher.hint)
         dispatcher.start()
@@ -258,9 +263,23 @@ class Bridge(WithoutClient):
         """Begin to note this server in the store; the synchronous calls are none."""
         if not self._is_server:
             return None
-        presence = Presence(engine.store, engine.clock, mint(), self.channels)
+        presence = Presence(
+            engine.store,
+            engine.clock,
+            mint(),
+            self.channels,
+            duties=engine.duties,
+            kind=self._kind,
+        )
         presence.start()
         return presence
+
+    def _kind(self) -> str:
+        """What stands for the servers that sweep and tell people as this one does."""
+        interval = self.settings.sweep_interval
+        if not interval:
+            return ""
+        return kind_of([__version__, str(interval)], self.agents, self.channels)
 
     async def older_servers(self) -> tuple[str, ...]:
         """What is to be told of older versions that work on the store, in sentences."""
@@ -420,3 +439,35 @@ class Bridge(WithoutClient):
                 await twin.aclose()
 
         return asyncio.run(with_own_store())
+
+
+TelemetryChoice = bool | str | Telemetry
+""""auto", True, False, or who observes."""
+
+
+def choose_telemetry(choice: TelemetryChoice) -> Telemetry:
+    """Who observes: OpenTelemetry where its API is installed, nobody, or who was given.
+
+    Raises:
+        ConfigurationError: OpenTelemetry is asked for and not installed, or the choice is none.
+    """
+    if choice is False:
+        return NO_TELEMETRY
+    if choice is not True and choice != "auto":
+        if isinstance(choice, str) or not hasattr(choice, "observe"):
+            raise ConfigurationError(
+                f"telemetry can't be {choice!r:.100}: it is 'auto', True, False, or an "
+                "agui_bridge.otel.OpenTelemetry."
+            )
+        return choice
+    try:
+        # Only here: whoever does without it need not wait for its import.
+        from agui_bridge.otel import OpenTelemetry
+    except ImportError as error:
+        if choice is True:
+            raise ConfigurationError(
+                f"telemetry=True needs OpenTelemetry's API ({error.name or error} is missing). "
+                'Install it: pip install "agui-bridge[otel]"'
+            ) from error
+        return NO_TELEMETRY
+    return OpenTelemetry()

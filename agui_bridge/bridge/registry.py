@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar, overload
+
+from ag_ui.core import AgentCapabilities
+from pydantic import ValidationError
 
 from agui_bridge.adapters import Adapter, adapter_of
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
 from agui_bridge.approvals import Approvals
-from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.input.submission import Agent
 from agui_bridge.engine.run.end_hooks import RunEndHook
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.policy import Policy
 from agui_bridge.protocol.answers.from_message import Extractor
 from agui_bridge.protocol.argument_types import checked_arguments
-
-__all__ = ["Registry"]
+from agui_bridge.protocol.threads.records import Json
 
 F = TypeVar("F", bound=AgentFunction)
 P = TypeVar("P", bound=Policy)
 A = TypeVar("A", bound=Approvals)
 H = TypeVar("H", bound=RunEndHook)
 
+_TOLD_BY_US: Final = ("transport", "state", "humanInTheLoop")
+_IDENTITY_BY_US: Final = ("name", "type", "version", "description")
+"""What of AG-UI's AgentCapabilities the bridge tells itself."""
 _NAME: Final = re.compile(r"(?!\.+$)[A-Za-z0-9._~-]+")
 
 
@@ -98,6 +103,7 @@ class Registry:
         description: str = "",
         exempt: bool = False,
         extract: Extractor | None = None,
+        capabilities: AgentCapabilities | Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> None:
         """Register an adapter as an agent.
@@ -111,6 +117,8 @@ class Registry:
                 executes tools itself, when there is a policy.
             extract: makes answers of plain messages where `auto_resume` is on; by default
                 `Reply.by_rule`.
+            capabilities: what clients are told of it besides what the bridge knows, in the shape of
+                AG-UI's AgentCapabilities: its tools, what it takes in, and others.
             **settings: fields of `Settings` that differ for this agent, of those that may.
 
         Raises:
@@ -143,6 +151,16 @@ class Registry:
                 "make it an async generator."
             )
         own = self.settings.of_agent(name, settings)
+        if own.checkpoint == "step" and not adapter.capabilities.checkpoints:
+            raise ConfigurationError(
+                f"Agent {name!r}: {type(adapter).__name__} can't have checkpoint='step': function "
+                "agents and chat agents can. Leave it out, or out of the bridge's settings."
+            )
+        if own.checkpoint == "step" and own.history == "client":
+            raise ConfigurationError(
+                f"Agent {name!r}: checkpoint='step' needs history='server': the client's list is "
+                "gone with the process."
+            )
         agent = Agent(
             name,
             adapter,
@@ -151,6 +169,7 @@ class Registry:
             approvals=self._approvals,
             exempt=exempt,
             extract=extract,
+            declares=_declared(name, capabilities) if capabilities is not None else {},
         )
         self.agents[name] = _governed(agent, self._policy)
 
@@ -223,7 +242,13 @@ class Registry:
 
 def _lacks(adapter: object) -> list[str]:
     """What an object lacks for an adapter."""
-    return [part for part in ("run", "aclose", "capabilities") if not hasattr(adapter, part)]
+    parts = ["run", "aclose", "capabilities"]
+    declared = getattr(adapter, "capabilities", None)
+    if getattr(declared, "called_back", False):
+        parts += ["look", "read_callback", "judge_callback"]
+    elif getattr(declared, "looks", False):
+        parts.append("look")
+    return [part for part in parts if not hasattr(adapter, part)]
 
 
 def _governed(agent: Agent, policy: Policy | None) -> Agent:
@@ -235,3 +260,39 @@ def _governed(agent: Agent, policy: Policy | None) -> Agent:
             "Leave it out of the bridge, or out of the policy with exempt=True."
         )
     return replace(agent, policy=policy)
+
+
+def _declared(agent: str, capabilities: AgentCapabilities | Mapping[str, Any]) -> dict[str, Json]:
+    """Check what an author declares; gives it as JSON, without what is null.
+
+    Args:
+        agent: its name, for faults.
+        capabilities: AG-UI's, as an object or as JSON.
+
+    Raises:
+        ConfigurationError: a member is unknown or unfit, or one that the bridge tells itself.
+    """
+    try:
+        model = AgentCapabilities.model_validate(capabilities)
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ConfigurationError(
+            f"Agent {agent!r}: capabilities.{where}: {first['msg']}."
+        ) from fault
+    told: dict[str, Json] = model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    known = {field.alias or name for name, field in AgentCapabilities.model_fields.items()}
+    identity: Any = told.get("identity", {})
+    ours: list[str] = [key for key in _TOLD_BY_US if key in told]
+    ours += [f"identity.{key}" for key in _IDENTITY_BY_US if key in identity]
+    if unknown := [key for key in told if key not in known]:
+        raise ConfigurationError(
+            f"Agent {agent!r}: AG-UI knows no capabilities.{unknown[0]}: "
+            "write what is your own under `custom`."
+        )
+    if ours:
+        raise ConfigurationError(
+            f"Agent {agent!r}: capabilities.{ours[0]} is what the bridge tells itself: "
+            "leave it out."
+        )
+    return told

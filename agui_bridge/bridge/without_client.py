@@ -16,7 +16,7 @@ from agui_bridge.inbox.pending import Filters, Page, find_page
 from agui_bridge.inbox.reference import Reference, References
 from agui_bridge.protocol.argument_types import checked_arguments
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.grants.grant import Grant
+from agui_bridge.protocol.grants import Grant
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import (
     InterruptStatus,
@@ -26,9 +26,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
 )
 from agui_bridge.protocol.threads.run_ends import StopResult
-from agui_bridge.surfaces.json_text import check_json
-
-__all__ = ["WithoutClient"]
+from agui_bridge.surfaces.reading import check_json
 
 T = TypeVar("T")
 

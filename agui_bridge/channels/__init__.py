@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from agui_bridge.channels.channel import Channel, Undelivered
     from agui_bridge.channels.notice import Notice
-    from agui_bridge.channels.slack.slack import Slack, SlackUser
+    from agui_bridge.channels.slack import Slack, SlackUser
     from agui_bridge.channels.smtp import Smtp
-    from agui_bridge.channels.teams import Teams
-    from agui_bridge.channels.webhook import Webhook
+    from agui_bridge.channels.webhooks import Teams, Webhook
 
 __all__ = ["Channel", "Notice", "Slack", "SlackUser", "Smtp", "Teams", "Undelivered", "Webhook"]
 
 _HOMES: Final = {
     "Channel": "channel",
     "Notice": "notice",
-    "Slack": "slack.slack",
-    "SlackUser": "slack.slack",
+    "Slack": "slack",
+    "SlackUser": "slack",
     "Smtp": "smtp",
-    "Teams": "teams",
+    "Teams": "webhooks",
     "Undelivered": "channel",
-    "Webhook": "webhook",
+    "Webhook": "webhooks",
 }
 """Where each name is made. Its module is imported when somebody asks for it: every bridge knows
 what a channel is, and most have none."""

@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from agui_bridge.engine.observing.presence import living
+from agui_bridge.engine.presence import living
 from agui_bridge.errors import ConfigurationError, Conflict
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.records import AuditEntry, Interrupt, ThreadStatus
 from agui_bridge.stores.base import Expected, Store
 from agui_bridge.stores.deliveries import Delivery
-
-__all__ = ["Closed", "LeftNotices", "close_notices", "configured_elsewhere", "left_notices"]
 
 _AT_ONCE: Final = 200
 """Notices between two looks."""

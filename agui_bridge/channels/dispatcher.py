@@ -11,21 +11,24 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from agui_bridge.channels import planning
-from agui_bridge.channels.escalation import escalate, escalated_times
+from agui_bridge.channels.channel import ScopedChannels
 from agui_bridge.channels.postman import LEASE_SECONDS, Postman
-from agui_bridge.channels.scoped_channels import ScopedChannels
-from agui_bridge.engine.observing.telemetry import Telemetry
+from agui_bridge.engine.presence import Duties
 from agui_bridge.engine.streaming.clock import Clock
+from agui_bridge.engine.telemetry import Telemetry
 from agui_bridge.errors import Conflict, StoreError, StoreUnavailable
 from agui_bridge.inbox.settings import Inbox
-from agui_bridge.protocol.threads.records import ThreadKey
-from agui_bridge.stores.base import Store
+from agui_bridge.protocol.answers.asks import LONGEST_WAIT
+from agui_bridge.protocol.contract.transitions import ESCALATED, Change
+from agui_bridge.protocol.threads.approval_rule import Escalation, escalated
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.records import AuditEntry, Interrupt, InterruptStatus, ThreadKey
+from agui_bridge.stores.base import Expected, Store
 from agui_bridge.stores.deliveries import Asked, Delivery
-
-__all__ = ["Dispatcher"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -51,6 +54,7 @@ class Dispatcher:
         interval: seconds between two looks at the store.
         mint: gives a new id.
         chance: gives numbers from 0 to 1, for the jitter.
+        duties: what is known of the servers that do the same; by default there are no others.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class Dispatcher:
         interval: float,
         mint: Callable[[], str],
         chance: Callable[[], float] = random.random,
+        duties: Duties | None = None,
     ) -> None:
         self._store = store
         self._channels = channels
@@ -80,6 +85,7 @@ class Dispatcher:
         self._hints: set[ThreadKey] = set()
         self._hinted = asyncio.Event()
         self._next_look = clock.monotonic()
+        self._duty = (duties or Duties()).one()
         self._tasks: list[asyncio.Task[None]] = []
         self._unknown: set[str] = set()
         self._silent: set[str] = set()
@@ -133,14 +139,20 @@ class Dispatcher:
     async def _plan_next(self) -> None:
         hinted, self._hints = self._hints, set()
         self._hinted.clear()
-        for key in hinted:
-            await self._plan_thread(key)
-        # Also on a busy server, where there is always a hint.
-        if self._clock.monotonic() >= self._next_look:
-            self._next_look = self._clock.monotonic() + self._interval
-            await self.plan()
-        for postman in self._postmen.values():
-            postman.wake()
+        due = bool(hinted)
+        try:
+            for key in hinted:
+                await self._plan_thread(key)
+            # Also on a busy server, where there is always a hint.
+            if self._clock.monotonic() >= self._next_look:
+                self._next_look = self._clock.monotonic() + self._interval
+                if self._duty.falls_here():
+                    due = True
+                    await self.plan()
+        finally:
+            # What could not be planned keeps nothing else from being sent.
+            for postman in self._postmen.values() if due else ():
+                postman.wake()
         waiting = asyncio.ensure_future(self._hinted.wait())
         pause = asyncio.ensure_future(self._clock.sleep(self._interval))
         try:
@@ -152,7 +164,7 @@ class Dispatcher:
     def _delivering(self, postman: Postman) -> Callable[[], Coroutine[Any, Any, None]]:
         async def work() -> None:
             if not await postman.deliver_some():
-                await postman.rest(self._interval)
+                await postman.rest()
 
         return work
 
@@ -272,3 +284,53 @@ class Dispatcher:
                 "channels: nobody is told of a question of scope %r: the channels that it is for "
                 "(%s) are told of other scopes", scope, ", ".join(known)
             )  # fmt: skip
+
+
+def escalated_times(ask: Interrupt) -> int:
+    """How many steps of its escalation a question has taken.
+
+    Args:
+        ask: the question.
+    """
+    return sum(entry.event == ESCALATED for entry in ask.audit)
+
+
+def escalated_question(ask: Interrupt, step: Escalation, now: float) -> Interrupt:
+    """The question after a step.
+
+    Args:
+        ask: an open one with a rule.
+        step: whom it adds, and how much time.
+        now: store time (seconds).
+    """
+    assert ask.rule is not None, "a step is one of a rule's"
+    rule = escalated(ask.rule, step)
+    expires_at = ask.expires_at
+    if expires_at is not None:
+        # A time that no calendar has would break every page that shows the question.
+        expires_at = max(expires_at, min(expires_at + step.extend, now + LONGEST_WAIT))
+    entry = AuditEntry(
+        InterruptStatus.OPEN, now, "bridge", via="rule", rule=rule.name, event=ESCALATED
+    )
+    return replace(ask, rule=rule, expires_at=expires_at, audit=(*ask.audit, entry))
+
+
+async def escalate(
+    store: Store, loaded: Loaded, ask: Interrupt, step: Escalation, mint: Callable[[], str]
+) -> None:
+    """Take a step, on exactly what was loaded.
+
+    Args:
+        store: where the thread lives.
+        loaded: the thread, which waits for the question.
+        ask: the question.
+        step: of its rule.
+        mint: gives a new id.
+
+    Raises:
+        Conflict: the thread has changed meanwhile.
+    """
+    record = loaded.record
+    assert record is not None, "a question has a thread"
+    change = Change(record, (escalated_question(ask, step, loaded.now),))
+    await store.commit(record.key, change, Expected(version=record.version), mint())

@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 from urllib.parse import quote
 
-from agui_bridge.inbox.access import scopes_of
 from agui_bridge.inbox.answering import decided_by
-from agui_bridge.inbox.reference import Reference
+from agui_bridge.inbox.reference import Reference, scopes_of
 from agui_bridge.inbox.settings import Inbox
-from agui_bridge.protocol.answers.own_words import without_arguments
-from agui_bridge.protocol.approvals.voting import edited_so_far
+from agui_bridge.protocol.answers.asks import without_arguments
+from agui_bridge.protocol.approvals import edited_so_far
 from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
@@ -23,21 +22,16 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
     ToolCall,
 )
-from agui_bridge.text.shown_call import ShownCall, as_json, in_room
-from agui_bridge.text.visible import visible, visible_json, visible_name, visible_word
-
-__all__ = [
-    "ENDS",
-    "Event",
-    "Links",
-    "Notice",
-    "args_of",
-    "asks_for",
-    "cut",
-    "end_of",
-    "message_of",
-    "shown_call",
-]
+from agui_bridge.text.shown import (
+    ShownCall,
+    as_json,
+    in_room,
+    shown_json,
+    shown_name,
+    shown_preview,
+    shown_word,
+)
+from agui_bridge.text.visible import visible
 
 Event = Literal["opened", "reminded", "escalated", "answered", "expired", "cancelled", "test"]
 
@@ -139,7 +133,7 @@ class Notice:
         call = self.ask.tool_call
         if call is not None:
             return asks_for(call)
-        return f"A question from {visible(self.key.agent)}"
+        return f"A question from {shown_word(self.key.agent)}"
 
     @property
     def title(self) -> str:
@@ -161,12 +155,17 @@ class Notice:
         return None if call is None else args_of(call)
 
     @property
+    def preview(self) -> str:
+        """What the call would do, for people to read; "" where nobody has said."""
+        return shown_preview(self.ask.preview)
+
+    @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What else there is to know: labels and values, each on one line."""
         ask = self.ask
-        found = [("Agent", visible_word(self.key.agent))]
+        found = [("Agent", shown_word(self.key.agent))]
         if ask.asked_by is not None:
-            found.append(("Asked for by", visible_word(ask.asked_by)))
+            found.append(("Asked for by", shown_word(ask.asked_by)))
         if ask.expires_at is not None and not self.ended:
             until = datetime.fromtimestamp(ask.expires_at, UTC)
             found.append(("Open until", f"{until:%Y-%m-%d %H:%M} UTC"))
@@ -187,7 +186,7 @@ class Notice:
         if entry is None or self.event == "expired":
             return word
         through = f" ({entry.via})" if entry.via else ""
-        return f"{word} by {visible_word(entry.actor)}{through}"
+        return f"{word} by {shown_word(entry.actor)}{through}"
 
 
 def end_of(ask: Interrupt) -> Event:
@@ -208,12 +207,12 @@ def end_of(ask: Interrupt) -> Event:
 
 def asks_for(call: ToolCall) -> str:
     """What an approval is asked for, in a few words."""
-    return f"Approve {visible_name(call.name)}?"
+    return f"Approve {shown_name(call.name)}?"
 
 
 def args_of(call: ToolCall) -> str:
     """A tool call's arguments as JSON, for people to read."""
-    return visible_json(dict(call.args), indent=2)
+    return shown_json(dict(call.args), indent=2)
 
 
 def message_of(ask: Interrupt, *, show_args: bool) -> str:
@@ -246,6 +245,7 @@ def shown_call(ask: Interrupt, *, title: int, text: int, name: int) -> ShownCall
         text=text,
         name=name,
         is_latest=edited_so_far(ask) is None,
+        preview=ask.preview,
     )
 
 

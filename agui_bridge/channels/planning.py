@@ -10,8 +10,6 @@ from agui_bridge.channels.notice import end_of
 from agui_bridge.protocol.threads.records import Interrupt, ThreadKey
 from agui_bridge.stores.deliveries import Delivery
 
-__all__ = ["BRIDGE", "asked_at", "channels_of", "ending", "escalated", "opening"]
-
 BRIDGE: Final = ""
 """The channel of what the bridge does itself: escalations."""
 
@@ -26,12 +24,14 @@ def asked_at(ask: Interrupt) -> float:
 
 
 def channels_of(ask: Interrupt, channels: Mapping[str, Channel]) -> tuple[str, ...]:
-    """The channels that are told of a question, including unknown ones.
+    """The channels that are told of a question, including unknown ones; none of a timer.
 
     Args:
         ask: the question.
         channels: the bridge's, by name.
     """
+    if ask.is_timer:
+        return ()
     if ask.rule is not None and ask.rule.notify:
         return tuple(dict.fromkeys(ask.rule.notify))
     return tuple(name for name, channel in channels.items() if channel.by_default)
@@ -49,7 +49,8 @@ def opening(key: ThreadKey, ask: Interrupt, channels: Mapping[str, Channel]) -> 
     at, rule = asked_at(ask), ask.rule
     names = [name for name in channels_of(ask, channels) if name in channels]
     found = [_told(key, ask, name, "opened", at) for name in names]
-    if rule is None:
+    if rule is None or ask.is_timer:
+        # Time answers a timer. An escalation would move that.
         return found
     for number, after in enumerate(sorted(rule.remind), 1):
         found += [_told(key, ask, name, "reminded", at + after, number) for name in names]

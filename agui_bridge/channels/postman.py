@@ -8,17 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
-from agui_bridge.channels.channel import Channel, Undelivered
+from agui_bridge.channels.channel import Channel, ToldScopes, Undelivered
 from agui_bridge.channels.notice import ENDS, Event, Links, Notice
-from agui_bridge.channels.retries import retry_in
-from agui_bridge.channels.scopes import ToldScopes
-from agui_bridge.engine.observing.telemetry import Telemetry
 from agui_bridge.engine.streaming.clock import Clock
+from agui_bridge.engine.telemetry import Telemetry
 from agui_bridge.inbox.settings import Inbox
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.deliveries import Delivery
-
-__all__ = ["LEASE_SECONDS", "Postman"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -89,15 +85,13 @@ class Postman:
         """Something may be due."""
         self._woken.set()
 
-    async def rest(self, longest: float) -> None:
-        """Wait until something may be due.
-
-        Args:
-            longest: seconds.
-        """
-        if self._soonest is not None:
-            longest = min(longest, max(self._soonest - self._clock.monotonic(), 0.0))
+    async def rest(self) -> None:
+        """Wait until something may be due: what it has put off, or what it is woken for."""
+        if self._soonest is None:
+            await self._woken.wait()
+            return
         woken = asyncio.ensure_future(self._woken.wait())
+        longest = max(self._soonest - self._clock.monotonic(), 0.0)
         pause = asyncio.ensure_future(self._clock.sleep(longest))
         try:
             await asyncio.wait((woken, pause), return_when=asyncio.FIRST_COMPLETED)
@@ -244,3 +238,32 @@ class Postman:
 def _untried(delivery: Delivery) -> Delivery:
     """A delivery whose claim was no try: nothing was sent."""
     return replace(delivery, attempts=delivery.attempts - 1)
+
+
+_MINUTE: Final = 60.0
+_HOUR: Final = 3600.0
+
+SCHEDULE: Final = (
+    *(5.0, 5 * _MINUTE, 30 * _MINUTE),
+    *(2 * _HOUR, 5 * _HOUR, 10 * _HOUR, 14 * _HOUR, 20 * _HOUR, 24 * _HOUR),
+)
+"""Seconds before the second try, the third, …: ten tries in 75.6 hours."""
+
+_JITTER: Final = 0.1
+
+
+def retry_in(attempts: int, chance: float, retry_after: float | None = None) -> float | None:
+    """Seconds until the next try; None when there is none.
+
+    Source: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-
+    webhooks.md
+
+    Args:
+        attempts: how many there were.
+        chance: from 0 to 1: many that failed together don't come back together.
+        retry_after: what the receiver asked for, in seconds.
+    """
+    if attempts > len(SCHEDULE):
+        return None
+    pause = SCHEDULE[max(attempts, 1) - 1] * (1 + _JITTER * chance)
+    return max(pause, min(retry_after or 0.0, SCHEDULE[-1]))

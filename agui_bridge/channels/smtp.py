@@ -20,15 +20,12 @@ from email.utils import format_datetime
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from agui_bridge.channels.channel import Channel, Undelivered
+from agui_bridge.channels.channel import Channel, Person, ToldScopes, Undelivered
 from agui_bridge.channels.notice import Notice, cut
-from agui_bridge.channels.scopes import Person, ToldScopes
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.hooks import HookThreads
-from agui_bridge.inbox.access import scopes_of
+from agui_bridge.inbox.reference import scopes_of
 from agui_bridge.protocol.threads.records import Json, Principal
-
-__all__ = ["Addresses", "Recipients", "Smtp", "check_address"]
 
 Addresses = Mapping[str, str] | Mapping[Principal, str] | Mapping[str | Principal, str]
 """Addresses by the person that their link stands for: an actor, or a principal with roles."""
@@ -145,6 +142,8 @@ class Smtp(Channel):
         parts.append("\n".join(f"{label}: {value}" for label, value in notice.facts))
         if self.show_args and notice.args is not None:
             parts.append(cut(notice.args, _LONGEST_TEXT))
+            if notice.preview:
+                parts.append(f"What it would do:\n{cut(notice.preview, _LONGEST_TEXT)}")
         if (link := notice.links.personal(person)) is not None:
             parts.append(
                 f"Decide here:\n{link}\n\n"

@@ -14,8 +14,6 @@ from click.shell_completion import get_completion_class
 from agui_bridge import __version__
 from agui_bridge.cli.later_commands import Later, LaterCommands
 
-__all__ = ["COMMANDS", "app", "main"]
-
 PROGRAM = "agui-bridge"
 VARIABLE = "_AGUI_BRIDGE_COMPLETE"
 """Click asks for completions by it."""
@@ -45,6 +43,8 @@ COMMANDS: Final = {
     "stdio": Later(
         "commands.stdio", "Serve the agents of a bridge to the process that started this one."
     ),
+    "mcp": Later("commands.mcp", "Serve the agents of a bridge as tools of an MCP client."),
+    "acp": Later("commands.acp", "Serve an agent to an editor, by the Agent Client Protocol."),
     "check": Later("commands.check", "Say what is wrong with a bridge, without serving it."),
     "conformance": Later(
         "commands.conformance",

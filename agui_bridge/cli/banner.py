@@ -9,10 +9,8 @@ from typing import Any, Final
 
 from agui_bridge import __version__
 from agui_bridge.bridge.bridge import Bridge
-from agui_bridge.http.app.playground import PLAYGROUND
+from agui_bridge.http.app.pages import PLAYGROUND
 from agui_bridge.terminal import Terminal, paint
-
-__all__ = ["base_url", "show_banner", "store_label"]
 
 _PASSWORD: Final = re.compile(r"(?<=//)([^/@?#:]*:).*(?=@)", re.DOTALL)
 _QUERY: Final = re.compile(r"\?.*", re.DOTALL)

@@ -15,8 +15,6 @@ from agui_bridge.import_object import DEBUG_HINT
 from agui_bridge.terminal import Terminal, paint
 from agui_bridge.text.visible import visible
 
-__all__ = ["Command", "CommandGroup", "debug_option"]
-
 _DEBUG: Final = "agui_bridge.debug"
 
 _REMEDIES: Final[dict[type[BridgeError], str]] = {

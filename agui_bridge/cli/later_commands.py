@@ -10,8 +10,6 @@ import click
 
 from agui_bridge.cli.faults import CommandGroup
 
-__all__ = ["Later", "LaterCommands"]
-
 
 class Later(NamedTuple):
     """A command that is not imported yet.

@@ -6,21 +6,28 @@ POST, its status, headers, and raw stream. `InboxClient` finds and answers the q
 agui-bridge server one by one. See docs/python-client.md.
 """
 
-from agui_bridge.client.answers import Answers, Cancelled, Resolved, build_resume, is_expired
 from agui_bridge.client.client import Client
-from agui_bridge.client.conversation import Conversation
-from agui_bridge.client.dialects import ClientDialectName
-from agui_bridge.client.errors import (
+from agui_bridge.client.conversation import (
+    Answers,
+    Cancelled,
+    ClientDialectName,
+    Conversation,
+    Resolved,
+    build_resume,
+    is_expired,
+)
+from agui_bridge.client.exchange import (
     AnswerFault,
     BrokenStream,
     ClientError,
+    Exchange,
     HttpError,
     NotReached,
+    RunEnd,
     RunFailed,
+    open_exchange,
 )
-from agui_bridge.client.exchange import Exchange, open_exchange
 from agui_bridge.client.inbox import InboxClient
-from agui_bridge.client.run_end import RunEnd
 
 __all__ = [
     "AnswerFault",

@@ -16,17 +16,25 @@ from urllib.parse import quote
 import httpx
 from ag_ui.core import Interrupt
 
-from agui_bridge.client.answers import Answers, build_resume
-from agui_bridge.client.conversation import Conversation
-from agui_bridge.client.dialects import DIALECTS, ClientDialectName
-from agui_bridge.client.errors import AnswerFault, BrokenStream, NotReached, RunFailed
-from agui_bridge.client.exchange import Exchange, open_exchange
-from agui_bridge.client.run_end import RunEnd
+from agui_bridge.client.conversation import (
+    DIALECTS,
+    Answers,
+    ClientDialectName,
+    Conversation,
+    build_resume,
+)
+from agui_bridge.client.exchange import (
+    AnswerFault,
+    BrokenStream,
+    Exchange,
+    NotReached,
+    RunEnd,
+    RunFailed,
+    open_exchange,
+)
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.content_parts import upgrade_parts
 from agui_bridge.protocol.versions import FIRST, NEWEST, first_version_messages
-
-__all__ = ["Client"]
 
 _SILENCE: Final = 300.0
 """Seconds that a server may be silent."""

@@ -9,16 +9,92 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import httpx
 
-from agui_bridge.client.errors import BrokenStream, HttpError, NotReached
+from agui_bridge.errors import BridgeError
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.wire.sse import Decoder, Frame, FrameTooLarge
 
-__all__ = ["EVENT_STREAM", "Exchange", "open_exchange"]
+# --- what can go wrong between a client and an AG-UI endpoint ---
+#
+# ::
+#
+#     ClientError
+#     ├── NotReached      no connection: the server has seen nothing of it
+#     ├── HttpError       an answer that is no stream of events
+#     ├── BrokenStream    the stream broke off, or holds what is no AG-UI
+#     ├── RunFailed       the run ended with RUN_ERROR
+#     └── AnswerFault     an answer that the questions do not allow; nothing was sent
+
+
+class ClientError(BridgeError):
+    """Base of what a client raises."""
+
+
+class NotReached(ClientError):
+    """There was no connection: the server has seen nothing, so that it can be sent again."""
+
+
+class HttpError(ClientError):
+    """The endpoint answered with something else than a stream of events.
+
+    Args:
+        message: what it answered, for people.
+
+    Attributes:
+        status: the HTTP status.
+        code: the error's code where the body has one, as agui-bridge's bodies do, else None.
+    """
+
+    def __init__(self, status: int, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class BrokenStream(ClientError):
+    """The stream broke off before the end of the run, or holds what is no AG-UI event.
+
+    Whether the run goes on is unknown: what it did can be read from the next one's snapshots.
+    """
+
+
+class RunFailed(ClientError):
+    """The run ended with RUN_ERROR.
+
+    Attributes:
+        code: the producer's, or None; agui-bridge's are in docs/errors.md.
+        message: the producer's.
+    """
+
+    def __init__(self, code: str | None, message: str) -> None:
+        super().__init__(message if code is None else f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+class AnswerFault(ClientError):
+    """Answers do not fit the open questions. Nothing was sent and nothing changed.
+
+    Args:
+        message: what is wrong with them, for people.
+
+    Attributes:
+        code: the code that agui-bridge would refuse them with, a key of `errors.CODES`.
+        interrupt_ids: the interrupts concerned.
+    """
+
+    def __init__(self, code: str, message: str, interrupt_ids: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.interrupt_ids = interrupt_ids
+
+
+# --- one exchange ---
 
 EVENT_STREAM: Final = "text/event-stream"
 
@@ -215,3 +291,26 @@ def _told(body: bytes) -> tuple[str | None, str]:
             if isinstance(told, str):
                 return (code if isinstance(code, str) else None), told[:_LONGEST_TEXT]
     return None, body.decode(errors="replace")[:_LONGEST_TEXT]
+
+
+Outcome = Literal["success", "interrupt", "cancelled", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended.
+
+    Attributes:
+        outcome: `error` for RUN_ERROR; `cancelled` also when this client aborted it.
+        result: RUN_FINISHED's, if any.
+        usage: the token usage entries of the terminal event.
+        error: what RUN_ERROR says.
+        pending_tool_call_ids: the calls that wait for the client to carry them out, as RUN_FINISHED
+            says; None where it says nothing of them.
+    """
+
+    outcome: Outcome
+    result: Any = None
+    usage: Sequence[Mapping[str, Any]] = ()
+    error: RunFailed | None = None
+    pending_tool_call_ids: Sequence[str] | None = None

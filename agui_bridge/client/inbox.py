@@ -8,9 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from agui_bridge.client.errors import HttpError, NotReached
-
-__all__ = ["InboxClient"]
+from agui_bridge.client.exchange import HttpError, NotReached
 
 _CONNECT: Final = 10.0
 _SILENCE: Final = 60.0

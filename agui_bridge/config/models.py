@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self, get_type_hints
@@ -15,29 +16,52 @@ from pydantic import (
     model_validator,
 )
 
-from agui_bridge.config.approvals import ApprovalEntry
-from agui_bridge.config.channels import ChannelEntry
-from agui_bridge.config.inbox import InboxSection
+from agui_bridge.config.channels import ApprovalEntry, ChannelEntry
 from agui_bridge.engine.input.settings import PER_AGENT, Settings, bounds_of
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.copilotkit.operations import BASE
+from agui_bridge.inbox.settings import Inbox
 from agui_bridge.logs import LogFormat, LogLevel
-from agui_bridge.yaml_files.sections import FieldSection, Section
-from agui_bridge.yaml_files.variables import read_filled, unfilled
+from agui_bridge.yaml_files.document import FieldSection, Section, read_filled, unfilled
 
-__all__ = [
-    "AgentEntry",
-    "AgentSettingsSection",
-    "Audit",
-    "Authentication",
-    "BearerToken",
-    "Configuration",
-    "KeywordSection",
-    "Launch",
-    "Logging",
-    "Server",
-    "SettingsSection",
-]
+_WEEK = 7 * 86400.0
+
+
+class InboxSection(Section):
+    """How people reach their questions."""
+
+    url: str | None = Field(
+        None,
+        min_length=1,
+        description="Where people reach the bridge, such as `https://agents.example`; addresses in "
+        "messages to them begin with it.",
+    )
+    key_env: list[Annotated[str, Field(min_length=1)]] = Field(
+        default_factory=list,
+        description="Environment variables with the keys of references and links, 16 bytes or "
+        "more each: the first signs, all verify.",
+    )
+    link_ttl: float = Field(_WEEK, gt=0, description="Seconds for which a link is good.")
+    login_url: str | None = Field(
+        None, min_length=1, description="Where a page sends those who are not known."
+    )
+
+    def settings(self) -> Inbox:
+        """The settings, with the keys that the environment has.
+
+        Raises:
+            ConfigurationError: a variable is missing, or a value is unfit.
+        """
+        missing = [name for name in self.key_env if not os.environ.get(name)]
+        if missing:
+            raise ConfigurationError(f"the environment variable {missing[0]} is missing or empty.")
+        return Inbox(
+            url=self.url,
+            keys=tuple(os.environ[name] for name in self.key_env),
+            link_ttl=self.link_ttl,
+            login_url=self.login_url,
+        )
+
 
 _REFERENCE: Final = r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_.]*$"
 
@@ -220,6 +244,10 @@ class AgentEntry(Section):
     exempt: Annotated[bool, BeforeValidator(read_filled)] = Field(
         False, description="Leave it out of the policy, which its framework can't honour."
     )
+    capabilities: dict[str, Any] = Field(
+        default_factory=dict,
+        description="What clients are told of it besides, as AG-UI's AgentCapabilities.",
+    )
     keyword: KeywordSection | None = Field(
         None, description="Pause it when it asks for a confirmation in words."
     )
@@ -269,6 +297,12 @@ class Configuration(Launch):
     )
     playground: Annotated[bool, BeforeValidator(read_filled)] = Field(
         False, description="Show a page at `/playground` on which to try the agents."
+    )
+    mcp: Annotated[bool, BeforeValidator(read_filled)] = Field(
+        False, description="Serve the agents at `/mcp` as tools of MCP clients."
+    )
+    a2a: Annotated[bool, BeforeValidator(read_filled)] = Field(
+        False, description="Serve the agents at `/a2a/{agent}` to other agents, over A2A."
     )
     first_page: Annotated[bool | None, BeforeValidator(read_filled)] = Field(
         None,

@@ -5,12 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from agui_bridge.conformance.lab import Lab
 from agui_bridge.conformance.verdicts import Need, Profile, Severity, Status
 
-__all__ = ["Check", "Result", "Table"]
+Kind: TypeAlias = Literal[
+    "passed", "failed", "should_failed", "blocked", "should_blocked", "skipped"
+]
+"""How a check ended; `failed` and `blocked` are of those that must pass."""
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 Body: TypeAlias = Callable[[Lab], Awaitable[str | None]]
 
@@ -64,6 +69,18 @@ class Result:
     expected: str = ""
     evidence: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """How it ended, with what only should pass apart: such a failure fails no run."""
+        if self.status == "skip":
+            return "skipped"
+        if self.status == "pass":
+            return "passed"
+        lenient = self.check.severity == "should"
+        if self.status == "fail":
+            return "should_failed" if lenient else "failed"
+        return "should_blocked" if lenient else "blocked"
 
 
 class Table:

@@ -15,18 +15,6 @@ from agui_bridge.conformance.verdicts import PROFILES, Need, Profile
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.yaml_files.faults import refusal_of
 
-__all__ = [
-    "Answers",
-    "Config",
-    "Executions",
-    "Prompts",
-    "Restart",
-    "Server",
-    "StopRequest",
-    "filled",
-    "load",
-]
-
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 NEAR_MISSES: Final[tuple[Any, ...]] = (
@@ -54,6 +42,8 @@ class Prompts(_Strict):
         parallel: asks for approval of two calls of one tool at once, both with the marker.
         confirmation: asks to confirm what it then executes once, with the marker in it.
         form: asks a question with a response schema.
+        amid: begins a tool call unasked, whose tool asks a question at that call before it is
+            carried out; the arguments hold the marker.
         falsy: asks a question whose answer may be `false` itself.
         expiring: as `approval`, and the interrupt expires within seconds.
         text: is answered with text, and with success.
@@ -66,6 +56,7 @@ class Prompts(_Strict):
     parallel: str | None = None
     confirmation: str | None = None
     form: str | None = None
+    amid: str | None = None
     falsy: str | None = None
     expiring: str | None = None
     text: str | None = None
@@ -87,6 +78,7 @@ class Answers(_Strict):
         garbage: payloads that are no answer to anything, as far as the responseSchema of a
             question forbids them.
         form: answers `prompts.form`.
+        amid: answers `prompts.amid`.
         bad_form: payloads that its schema forbids.
     """
 
@@ -98,6 +90,7 @@ class Answers(_Strict):
     confirm: Any = Field(default_factory=lambda: {"confirm": True})
     garbage: tuple[Any, ...] = GARBAGE
     form: Any = None
+    amid: Any = None
     bad_form: tuple[Any, ...] = ()
 
 

@@ -3,22 +3,110 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
 
-from agui_bridge.conformance.config import Config, filled
-from agui_bridge.conformance.executions import executed
-from agui_bridge.conformance.offers import bad_edits, edit, proposed_arguments
+from agui_bridge.conformance.config import Config, Executions, filled
+from agui_bridge.conformance.exchange import (
+    Answer,
+    Event,
+    open_run,
+    post_run,
+    run_input,
+    shown_call,
+)
 from agui_bridge.conformance.verdicts import Blocked, Inapplicable, Need, expect, require
-from agui_bridge.conformance.wire import Answer, Event, open_run, post_run, run_input
+from agui_bridge.errors import AgentMistake, ConfigurationError
+from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
 from agui_bridge.protocol.threads.history import History
 
-__all__ = ["UNRELATED", "Lab", "Offer", "Thread"]
+# --- what an endpoint's own question offers, and the answers that follow from it ---
+
+
+def edited_schema(interrupt: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The schema of `editedArgs` in a responseSchema; None if edits are not offered."""
+    schema = interrupt.get("responseSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    found = properties.get("editedArgs") if isinstance(properties, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def proposed_arguments(
+    interrupt: Mapping[str, Any], answers: Sequence[Answer], messages: Sequence[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """The arguments of the call that an interrupt asks about; None if nothing shows them.
+
+    Args:
+        interrupt: of a pause.
+        answers: of its thread, which stream the call.
+        messages: the client's, which hold the call where no answer streamed it.
+    """
+    call = interrupt.get("toolCallId")
+    streamed = [args for answer in answers if (args := answer.arguments(call)) is not None]
+    if streamed:
+        return streamed[-1]
+    shown = shown_call(messages, call)
+    return shown and shown[1]
+
+
+def edit(arguments: dict[str, Any], marker: str, approval: Any) -> dict[str, Any] | None:
+    """An approval with other arguments: `{marker}-edited` wherever the marker was.
+
+    Args:
+        arguments: as they were proposed.
+        marker: of the thread.
+        approval: the payload of a plain approval.
+
+    Returns:
+        None if the marker is in none of them, so that an edit could not be told apart.
+    """
+    edited = _marked(arguments, marker)
+    return None if edited == arguments else _with(approval, edited)
+
+
+def bad_edits(
+    interrupt: Mapping[str, Any], arguments: dict[str, Any], approval: Any
+) -> list[dict[str, Any]]:
+    """Edits that the interrupt's own schema forbids: no object, and without what is required."""
+    schema = interrupt.get("responseSchema")
+    if not isinstance(schema, dict):
+        return []
+    less = [{k: v for k, v in arguments.items() if k != left_out} for left_out in arguments]
+    wrong = [{key: {"not": ["this"]} for key in arguments}]
+    candidates = [_with(approval, args) for args in ("all", *less, *wrong)]
+    return [payload for payload in candidates if forbids(schema, payload)]
+
+
+def forbids(schema: Mapping[str, Any], payload: Any) -> bool:
+    """Whether a responseSchema is one that can be used, and forbids a payload."""
+    try:
+        check_schema(schema)
+        return find_schema_fault(schema, payload) is not None
+    except AgentMistake:
+        return False  # The check of schemas tells that this one can't be used.
+
+
+def _with(approval: Any, arguments: Any) -> dict[str, Any]:
+    plain = approval if isinstance(approval, dict) else {"approved": True}
+    return {**plain, "editedArgs": arguments}
+
+
+def _marked(value: Any, marker: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(marker, f"{marker}-edited")
+    if isinstance(value, dict):
+        return {key: _marked(item, marker) for key, item in value.items()}
+    return [_marked(item, marker) for item in value] if isinstance(value, list) else value
+
+
+# --- the lab ---
 
 UNRELATED: Final = "What is the weather?"
 """A message that is no answer to anything."""
@@ -109,7 +197,7 @@ class Lab:
         require(
             len(thread.asked) == count,
             f"prompts.{need} was to raise {count} interrupt(s); it raised {len(thread.asked)} "
-            f"({answer.told()})",
+            f"({answer.told()}){asked_otherwise(answer)}",
         )
         return thread
 
@@ -165,9 +253,9 @@ class Thread:
         given = filled(getattr(self.lab.config.answers, name), marker=self.marker)
         if given or name not in ("edit", "bad_edits"):
             return given
-        arguments = proposed_arguments(self.asked[0], self.shown)
+        arguments = proposed_arguments(self.asked[0], self.answers, self.shown)
         if arguments is None:
-            raise Inapplicable(f"answers.{name} is not set, and no message shows what to edit")
+            raise Inapplicable(f"answers.{name} is not set, and nothing shows what to edit")
         approval = self.payload("approve")
         if name == "bad_edits":
             return bad_edits(self.asked[0], arguments, approval)
@@ -324,7 +412,72 @@ class Thread:
         return executed
 
 
+_SWITCHES: Final[Mapping[str, str]] = {
+    "on_interrupt": "ag-ui-langgraph asks so, unless the agent is made with "
+    "LangGraphAgent(emit_interrupt_outcome=True)"
+}
+"""By the name of a CUSTOM event that tells a question: how its framework tells an interrupt."""
+
+
+def asked_otherwise(answer: Answer) -> str:
+    """What came in the place of interrupts, for people."""
+    if not answer.custom:
+        return ""
+    named = ", ".join(answer.custom)
+    switches = [_SWITCHES[name] for name in answer.custom if name in _SWITCHES]
+    return "; ".join([f"; CUSTOM {named} came instead", *switches])
+
+
 def _resolved(interrupt: Mapping[str, Any], payload: Any) -> dict[str, Any]:
     """The entry that answers an interrupt; one without `payload` if that is `...`."""
     entry = {"interruptId": interrupt["id"], "status": "resolved"}
     return entry if payload is ... else {**entry, "payload": payload}
+
+
+async def executed(
+    source: Executions, marker: str, client: httpx.AsyncClient, **names: str
+) -> list[str]:
+    """Every execution that a marker stands in, each as the line or value that tells of it.
+
+    Args:
+        source: where to look.
+        marker: of the thread.
+        client: for a URL.
+        names: what else is replaced, such as `folder`.
+
+    Raises:
+        ConfigurationError: the URL or the command fails.
+    """
+    if source.file is not None:
+        text = await asyncio.to_thread(_read_file, Path(filled(str(source.file), **names)))
+        return [line for line in text.splitlines() if marker in line]
+    if source.url is not None:
+        url = filled(source.url, marker=marker, **names)
+        try:
+            response = await client.get(url)
+            response.raise_for_status()
+        except httpx.HTTPError as error:
+            raise ConfigurationError(f"executions.url fails: {error}") from None
+        return _read(response.text, marker)
+    command = filled(source.command or (), marker=marker, **names)
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    if process.returncode:
+        raise ConfigurationError(f"executions.command ends with code {process.returncode}.")
+    return _read(output.decode(errors="replace"), marker)
+
+
+def _read_file(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _read(text: str, marker: str) -> list[str]:
+    """A JSON number, a JSON list, or lines."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return [line for line in text.splitlines() if marker in line]
+    if isinstance(value, int):
+        return [marker] * value
+    items = value if isinstance(value, list) else [value]
+    return [line for line in map(json.dumps, items) if marker in line]

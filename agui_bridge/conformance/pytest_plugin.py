@@ -16,7 +16,7 @@ import pytest
 from agui_bridge.conformance.check import Check, Result
 from agui_bridge.conformance.checks import CHECKS
 from agui_bridge.conformance.config import load
-from agui_bridge.conformance.reports.failures import told_lines
+from agui_bridge.conformance.reports import told_lines
 from agui_bridge.conformance.runner import open_lab, run_checks
 from agui_bridge.errors import ConfigurationError
 

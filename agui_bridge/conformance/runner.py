@@ -5,7 +5,16 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,21 +23,21 @@ from typing import Any, Final
 import httpx
 
 from agui_bridge.client import ClientError
-from agui_bridge.conformance.check import Check, Result
+from agui_bridge.conformance.check import KINDS, Check, Kind, Result
 from agui_bridge.conformance.checks import CHECKS
 from agui_bridge.conformance.config import Config, filled
-from agui_bridge.conformance.evidence import last_exchanges
-from agui_bridge.conformance.lab import Lab
-from agui_bridge.conformance.probing import find_offer
+from agui_bridge.conformance.exchange import Answer, asks_about_a_call, last_exchanges
+from agui_bridge.conformance.lab import Lab, Offer, Thread, edited_schema
 from agui_bridge.conformance.servers import Processes, restarter
 from agui_bridge.conformance.verdicts import Blocked, Failed, Inapplicable, Status
 from agui_bridge.errors import ConfigurationError
 
-__all__ = ["Report", "choose", "open_lab", "run_check", "run_checks", "run_suite"]
-
 Told = Callable[[Result], None]
 
-_LIMITS: Final = httpx.Limits(max_connections=200, max_keepalive_connections=8)
+# Most servers close what is idle after five seconds or more; a request that meets that is lost.
+_LIMITS: Final = httpx.Limits(
+    max_connections=200, max_keepalive_connections=8, keepalive_expiry=2.0
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,12 @@ class Report:
     def applicable(self) -> int:
         """How many checks apply: all that were not skipped."""
         return sum(result.status != "skip" for result in self.results)
+
+    @property
+    def counts(self) -> Mapping[Kind, int]:
+        """How many checks ended in each way: the figures of every report."""
+        found = Counter(result.kind for result in self.results)
+        return {kind: found[kind] for kind in KINDS}
 
     def failures(self, *, strict: bool = False) -> list[Result]:
         """The results that make the endpoint fail: of `must`, when strict also of `should`."""
@@ -242,3 +257,66 @@ def _reason_to_skip(check: Check, lab: Lab) -> str | None:
     if check.id in config.skip:
         return config.skip[check.id]
     return next((why for need in check.needs if (why := lab.lacks(need))), None)
+
+
+async def find_offer(lab: Lab) -> Offer:
+    """Read capabilities if they are served beside the endpoint, and look at one question of it.
+
+    One thread is used, whose question is cancelled afterwards: nothing is approved.
+
+    Args:
+        lab: whose endpoint answers.
+    """
+    found: list[str] = []
+    capabilities = ""
+    if lab.config.capabilities is None:
+        url = str(
+            httpx.URL(lab.url).copy_with(path=f"{httpx.URL(lab.url).path.rstrip('/')}/capabilities")
+        )
+        told = await _read_capabilities(lab, url)
+        capabilities = url if told is not None else ""
+        human = told.get("humanInTheLoop") if told else None
+        found.append(
+            f"capabilities: GET {url} tells none"
+            if told is None
+            else f"capabilities: GET {url}, humanInTheLoop is {human!r}"
+        )
+    thread = lab.thread()
+    try:
+        async with asyncio.timeout(lab.config.timeout):
+            answer = await thread.say("approval")
+            thread.asked = [i for i in answer.interrupts if isinstance(i.get("id"), str)]
+            if thread.asked:
+                await thread.answer("cancel")
+    except (TimeoutError, Blocked):
+        return Offer(capabilities, False, (*found, "its approval: no answer in time"))
+    found += _seen_in(thread, answer)
+    edits = bool(thread.asked) and edited_schema(thread.asked[0]) is not None
+    if edits and lab.config.answers.edit is None:
+        found.append("edits: offered (editedArgs in the responseSchema), made from the arguments")
+    return Offer(capabilities, edits, tuple(found))
+
+
+async def _read_capabilities(lab: Lab, url: str) -> Mapping[str, Any] | None:
+    try:
+        response = await lab.get(url)
+        told = response.json() if response.status_code == 200 else None
+    except (httpx.HTTPError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _seen_in(thread: Thread, answer: Answer) -> Iterator[str]:
+    versions = [str(event.get("protocolVersion", "none")) for event in answer.of("RUN_STARTED")]
+    yield f"AG-UI version: {versions[-1] if versions else 'no RUN_STARTED'}"
+    if not thread.asked:
+        yield f"its approval: prompts.approval raised no interrupt, it ended with {answer.told()}"
+        return
+    asked = thread.asked[0]
+    about = "about a tool call" if asks_about_a_call(asked) else "without a tool call"
+    schema = "with" if isinstance(asked.get("responseSchema"), dict) else "without"
+    expiry = "with" if "expiresAt" in asked else "without"
+    yield (
+        f"its approval: {about}, reason {asked.get('reason')!r}, {schema} responseSchema, "
+        f"{expiry} expiresAt"
+    )

@@ -18,8 +18,6 @@ import httpx
 from agui_bridge.conformance.config import Restart, Server, filled
 from agui_bridge.errors import ConfigurationError
 
-__all__ = ["Processes", "await_ready", "restarter"]
-
 _END_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.1
 

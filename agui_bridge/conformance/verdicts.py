@@ -5,20 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
-__all__ = [
-    "PROFILES",
-    "Blocked",
-    "Failed",
-    "Inapplicable",
-    "Need",
-    "Profile",
-    "Severity",
-    "Status",
-    "expect",
-    "fail",
-    "require",
-]
-
 Profile: TypeAlias = Literal["spec-1.0", "concepts", "draft", "agui-bridge"]
 """Whose rule it is: AG-UI 1.0's specification; its older `concepts/interrupts` page, in places
 stricter; the draft of interrupts, whose shapes are others; or this project's contract, where AG-UI
@@ -30,7 +16,7 @@ Severity: TypeAlias = Literal["must", "should"]
 Status: TypeAlias = Literal["pass", "fail", "blocked", "skip"]
 
 Need: TypeAlias = Literal[
-    "approval", "parallel", "confirmation", "form", "falsy", "expiring", "text", "slow",
+    "approval", "parallel", "confirmation", "form", "amid", "falsy", "expiring", "text", "slow",
     "subagents", "frontend", "edits", "executions", "second", "restart", "stop", "foreign",
     "capabilities", "memory", "draft",
 ]  # fmt: skip

@@ -8,8 +8,6 @@ from typing import Final
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import CODES
 
-__all__ = ["LIMITS", "Limit", "render_limits"]
-
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -142,6 +140,14 @@ LIMITS: Final = (
         "the store, and the time of every look at the thread",
         "what an adapter keeps for a pause or handoff, as JSON, before anybody is asked; an agent "
         "may have its own",
+    ),
+    Limit(
+        "max_held",
+        "questions",
+        None,
+        "memory, from agents that wait with their questions",
+        "one process: its agents that can wait for an answer (`hold_seconds`)",
+        otherwise="the oldest waits no longer: it is ended, and its question stays",
     ),
     Limit(
         "pipe_events",

@@ -16,20 +16,17 @@ from pathlib import Path
 from typing import Final
 
 from agui_bridge.config import configuration_schema
-from agui_bridge.http.app.components import views
-from agui_bridge.http.app.openapi import openapi
-from agui_bridge.shapes import answers, chat, runs
-from agui_bridge.shapes import errors as codes
+from agui_bridge.http.app.openapi import openapi, views
+from agui_bridge.shapes import chat, readable_schema as codes, runs
 from agui_bridge.shapes.readable_schema import Schema, document
-
-__all__ = ["documents", "write_documents"]
 
 _MADE: Final[Mapping[str, Callable[[], Schema]]] = {
     "run-input": runs.run_input,
     "resume": runs.resume,
     "events": runs.events,
     "interrupt": runs.interrupt,
-    "decisions": answers.decisions,
+    "preview": runs.preview,
+    "decisions": runs.decisions,
     "error": codes.error,
     "chat-frame": chat.chat_frame,
     "chat-state": chat.chat_state,

@@ -10,52 +10,41 @@ import contextlib
 import functools
 import logging
 import os
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Final
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Final, ParamSpec
 
-from agui_bridge.audit.unsealed_answers import take_unsealed_back
-from agui_bridge.engine.heavy_reads import HeavyReads
-from agui_bridge.engine.heavy_turns import HeavyTurns
-from agui_bridge.engine.heavy_writes import HeavyWrites
+from agui_bridge.engine.fairness import HeavyTurns, ScopeSlots, are_heavy_answers
 from agui_bridge.engine.input.auto_resume import request_of
-from agui_bridge.engine.input.holding import hold_answers
-from agui_bridge.engine.input.kept_messages import KeptMessages
-from agui_bridge.engine.input.past import past_of
-from agui_bridge.engine.input.receipts import receipt_of
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
-from agui_bridge.engine.input.submission import Submission
-from agui_bridge.engine.input.thread_size import check_brought
-from agui_bridge.engine.input.weight import are_heavy_answers, is_heavy_thread
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.input.thread_size import bring
 from agui_bridge.engine.late_results import keep_late_result
-from agui_bridge.engine.long_threads import LongThreads
-from agui_bridge.engine.observing.log_context import RunIds, enter_run
-from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Telemetry
+from agui_bridge.engine.presence import Duties
 from agui_bridge.engine.recovery import (
     close_batch,
     give_claim_back,
     recover_thread,
+    settle_look,
     settle_rows,
-    settle_stranded,
     settle_thread,
     sweep_forever,
 )
-from agui_bridge.engine.remembered.keeping import keep_grants
-from agui_bridge.engine.run.claim import Claim
-from agui_bridge.engine.run.closing import close_run
+from agui_bridge.engine.repository import Look, Repository
+from agui_bridge.engine.run.checkpoints import claim_of, run_of
+from agui_bridge.engine.run.context import hold_answers
 from agui_bridge.engine.run.end_hooks import RunEndHook, tell_run_end
 from agui_bridge.engine.run.execution import Execution
+from agui_bridge.engine.run.holds import Holds
 from agui_bridge.engine.run.keeper import Keeper
-from agui_bridge.engine.run.leases import Owner, commit_safely
-from agui_bridge.engine.scope_slots import ScopeSlots
-from agui_bridge.engine.stop_requests import StopRequests
-from agui_bridge.engine.stopping import check_may_withdraw, stop_thread
+from agui_bridge.engine.run.leases import Owner
+from agui_bridge.engine.stopping import StopRequests, check_may_withdraw, stop_thread
 from agui_bridge.engine.streaming.clock import Clock, SystemClock
-from agui_bridge.engine.streaming.event_stream import EventStream
-from agui_bridge.engine.streaming.failures import failures_told
+from agui_bridge.engine.streaming.event_stream import EventStream, failures_told
 from agui_bridge.engine.streaming.pipe import Pipe
+from agui_bridge.engine.telemetry import NO_TELEMETRY, InputTelemetry, RunIds, Telemetry, enter_run
+from agui_bridge.engine.unasked_runs import LookAround
 from agui_bridge.engine.waiting import finish_unless_gone, wait_for_run
-from agui_bridge.engine.write_check import WriteCheck
 from agui_bridge.errors import Conflict, Refused, StoreUnavailable, WritesRefused
 from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.admission import admit
@@ -68,18 +57,30 @@ from agui_bridge.protocol.contract.requests import (
     Reject,
     Replay,
     Resume,
+    Ruling,
     Start,
+    TakeUp,
+    Wake,
 )
-from agui_bridge.protocol.contract.transitions import Change, keep_results
+from agui_bridge.protocol.contract.transitions import keep_results
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Principal, ThreadKey, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.protocol.wire.run_events import CANCELLED, outcome_now
-from agui_bridge.stores.base import ABSENT, Committed, Expected, InterruptRow, Store
-
-__all__ = ["Engine", "mint"]
+from agui_bridge.stores.base import Expected, InterruptRow, Store
 
 logger: Final = logging.getLogger("agui_bridge")
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """An input that is being carried out, and who is told of it."""
+
+    submission: Submission
+    stream: EventStream
+    watch: InputTelemetry
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +96,11 @@ class _Wait:
 
     Attributes:
         loaded: the thread, without its messages.
-        join: how long; None for as long as a busy thread is waited for.
+        join: how long; None: as for a busy thread; Wake, TakeUp: it is to go on.
     """
 
     loaded: Loaded
-    join: Join | None = None
+    join: Join | Wake | TakeUp | None = None
 
 
 def mint() -> str:
@@ -115,9 +116,11 @@ class Engine:
         running: the runs of this process, by thread.
         telemetry: is told of what the engine does.
         turns: gives heavy work its turns.
-        reads: loads threads that are only looked at.
-        writes: knows whether the store takes writes.
+        threads: loads threads, and commits what becomes of them.
         keeper: looks after the runs, and knows who looks at what is silent.
+        looks: looks after what runs have left.
+        holds: the pauses that wait in this process.
+        duties: what is known of its place among the servers that share the store.
     """
 
     def __init__(
@@ -129,6 +132,7 @@ class Engine:
         telemetry: Telemetry = NO_TELEMETRY,
         on_run_end: Sequence[RunEndHook] = (),
         turns: HeavyTurns | None = None,
+        agents: Mapping[str, Agent] = {},
     ) -> None:
         self.running: dict[ThreadKey, Execution] = {}
         self.store: Store = telemetry.observe(store, self)
@@ -136,24 +140,29 @@ class Engine:
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
         self.keeper: Keeper = Keeper(self.store, self.clock)
+        self.duties: Duties = Duties()
         self._stops = StopRequests(self.store, self.clock, settings.stop_poll)
         self.turns: HeavyTurns = turns or HeavyTurns()
-        # Apart: a store that is slow keeps no other input from being read.
-        self._store_turns = HeavyTurns()
-        self._long = LongThreads(settings.max_bytes_per_scope)
-        self.reads: HeavyReads = HeavyReads(self.store, self.turns, self._store_turns, self._long)
-        self._kept = KeptMessages(self.store)
-        self.writes: WriteCheck = WriteCheck(self.store, self.clock)
+        self.threads: Repository = Repository(
+            self.store,
+            self.clock,
+            self.turns,
+            mint,
+            room=settings.max_bytes_per_scope,
+            patience=settings.store_retry,
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
-        self._slots = ScopeSlots(settings.max_runs_per_scope, "runs of this scope")
+        most = settings.max_runs_per_scope
+        self._slots = ScopeSlots(most, "runs of this scope")
         # Stops are counted apart: they are how a scope frees its slots.
-        self._stop_slots = ScopeSlots(settings.max_runs_per_scope, "stops of this scope")
+        self._stop_slots = ScopeSlots(most, "stops of this scope")
         # So are readers of what runs: a page that is reloaded must not wait for a slot.
-        self.follow_slots: ScopeSlots = ScopeSlots(
-            settings.max_runs_per_scope, "readers of this scope's threads"
-        )
+        self.follow_slots: ScopeSlots = ScopeSlots(most, "readers of this scope's threads")
         self._on_run_end = on_run_end
+        self.looks: LookAround = LookAround(self.store, agents, self.submit, self.spawn, mint)
+        going_on = self.looks.go_on, self.spawn
+        self.holds: Holds = Holds(self.store, self.clock, settings, mint, *going_on)
         self.watchers: list[Callable[[ThreadKey], None]] = []
         self.closing: bool = False
 
@@ -195,13 +204,15 @@ class Engine:
         """Admit until something other than waiting or recovering comes of it: a run, or nothing."""
         for warning in submission.parsed.warnings:
             logger.warning("%s", warning)
-        patience = self.settings.busy_patience
+        given, patience = _Input(submission, stream, watch), self.settings.busy_patience
         while True:
             # Of a long thread nothing is in hand while this waits.
-            async with self._long.hold(submission.key):
-                step = await self._look(submission, stream, watch, patient=bool(patience))
+            async with self.threads.hold(submission.key):
+                step = await self._look(given, patient=bool(patience))
             match step:
-                case _Wait(loaded, join) if join is not None:
+                case _Wait(loaded, Wake() | TakeUp()):
+                    await self.looks.go_on(submission.agent, submission.key, loaded)
+                case _Wait(loaded, Join() as join):
                     stream.begin()
                     waiting = self._wait(submission.key, loaded, join)
                     if not await finish_unless_gone(waiting, stream.pipe):
@@ -212,89 +223,87 @@ class Engine:
                 case _Done(execution):
                     return execution
 
-    async def _look(
-        self, submission: Submission, stream: EventStream, watch: InputTelemetry, *, patient: bool
-    ) -> _Done | _Wait | None:
+    async def _look(self, given: _Input, *, patient: bool) -> _Done | _Wait | None:
         """Take one look at the thread, and do what is decided on it; None is to look again."""
-        key, ids = submission.key, [entry.interrupt_id for entry in submission.parsed.entries]
-        turn = functools.partial(self.turns.turn, key.scope)
-        async with self._store_turns.turn(key.scope, submission.heavy or key in self._long):
-            loaded = await self._kept.load(key, ids, receipt_of(submission))
-            past = await past_of(self.store, loaded, submission)
-        if self._long.note(key, loaded):
+        submission, stream, do = given.submission, given.stream, self.turns.do
+        key = submission.key
+        look = await self.threads.load(submission)
+        if look is None or await settle_look(self.store, key, look.loaded, mint):
             return None
-        if loaded.stranded:
-            with contextlib.suppress(Conflict):
-                await settle_stranded(self.store, key, loaded, mint)
-            return None
-        if await take_unsealed_back(self.store, key, loaded, mint):
-            return None
-        heavy = is_heavy_thread(loaded, submission)
-        async with turn(heavy):
-            incoming = StartingConversation.of(loaded, submission, past)
-            check_brought(incoming, submission.agent.settings.max_thread_bytes)
-        request = await request_of(submission, incoming)
-        async with turn(heavy or are_heavy_answers(loaded, request.entries)):
-            ruling = stream.ruling = admit(loaded, request)
-        watch.decided(ruling, loaded)
+        loaded, heavy = look.loaded, look.heavy
+        incoming = await do(key.scope, heavy, bring, loaded, submission, look.past)
+        request = await request_of(submission, incoming, self.holds.are_elsewhere(loaded))
+        heavy = heavy or are_heavy_answers(loaded, request.entries)
+        ruling = stream.ruling = await do(key.scope, heavy, admit, loaded, request)
+        if look.kept and not isinstance(ruling, Resume):
+            return None  # Nothing would tell whether it is still so.
+        given.watch.decided(ruling, loaded)
         try:
-            match ruling:
-                case Recover():
-                    await recover_thread(self.store, key, loaded, mint)
-                case Join():
-                    return _Wait(replace(loaded, messages=()), ruling)
-                case Start() if incoming.has_dangling and await settle_thread(
-                    self.store, key, mint
-                ):
-                    return None
-                case Start() | Resume():
-                    return _Done(await self._claim(submission, stream, incoming, ruling, watch))
-                case Hold():
-                    change = hold_answers(submission, incoming, ruling)
-                    if change.interrupts or change.record != loaded.record:
-                        await self._commit(key, change, loaded)
-                    loaded = await self._kept.load(key, ids)
-                    async with turn(is_heavy_thread(loaded, submission)):
-                        stream.restate(loaded)
-                    return _Done()
-                case Keep():
-                    change = keep_results(loaded, incoming.keeps, tuple(incoming.results))
-                    await self._commit(key, change, loaded)
-                    loaded = await self._kept.load(key, ids)
-                    async with turn(heavy):
-                        stream.restate(loaded)
-                    return _Done()
-                case Replay(stopped):
-                    idle = loaded.status is ThreadStatus.IDLE
-                    outcome = CANCELLED if stopped and idle else None
-                    async with turn(heavy):
-                        stream.restate(loaded, outcome, ids or None, kept=incoming.client.kept)
-                    return _Done()
-                case AskAgain(misunderstood):
-                    async with turn(heavy):
-                        stream.restate(loaded, outcome_now(loaded, misunderstood))
-                    return _Done()
-                case Reject(code="INTERRUPT_EXPIRED") if loaded.all_expired:
-                    # Touched after its time: it is closed, and refused as closed.
-                    await close_batch(self.store, key, loaded, mint)
-                case Reject(code="RUN_IN_PROGRESS") if patient and not loaded.stopping:
-                    return _Wait(replace(loaded, messages=()))
-                case Reject():
-                    async with turn(heavy):
-                        self._reject(submission, stream, loaded, ruling)
-                    return _Done()
+            return await self._rule(given, look, incoming, ruling, patient=patient)
         except Conflict:
-            watch.conflicted(ruling)
+            given.watch.conflicted(ruling)
+            return None
+
+    async def _rule(
+        self,
+        given: _Input,
+        look: Look,
+        incoming: StartingConversation,
+        ruling: Ruling,
+        *,
+        patient: bool,
+    ) -> _Done | _Wait | None:
+        """Carry a ruling out; None is to look again, and have it decided anew.
+
+        Raises:
+            Conflict: the thread has changed meanwhile; nothing was done.
+        """
+        submission, restate, loaded = given.submission, given.stream.restate, look.loaded
+        key = submission.key
+        match ruling:
+            case Recover():
+                await recover_thread(self.store, key, loaded, mint)
+            case TakeUp() if submission.takes_up:
+                return _Done(await self._claim(given, look, incoming, ruling))
+            case Join() | Wake() | TakeUp():
+                return _Wait(replace(loaded, messages=()), ruling)
+            case Start() if incoming.has_dangling and await settle_thread(self.store, key, mint):
+                pass
+            case Start() | Resume():
+                return _Done(await self._claim(given, look, incoming, ruling))
+            case Hold() | Keep():
+                if isinstance(ruling, Hold):
+                    change = hold_answers(submission, incoming, ruling)
+                else:
+                    change = keep_results(loaded, incoming.keeps, tuple(incoming.results))
+                if change.interrupts or change.messages or change.record != loaded.record:
+                    await self.threads.commit(key, change, loaded)
+                if isinstance(ruling, Hold) and ruling.joins:
+                    return _Wait(replace(loaded, messages=()), Join())
+                now = await self.threads.reload(submission)
+                return await self._tell(key, now, restate, now.loaded)
+            case Replay(stopped):
+                outcome = CANCELLED if stopped and loaded.status is ThreadStatus.IDLE else None
+                ids, kept = submission.answers_to or None, incoming.client.kept
+                return await self._tell(key, look, restate, loaded, outcome, ids, kept=kept)
+            case AskAgain(misunderstood):
+                outcome = outcome_now(loaded, misunderstood)
+                return await self._tell(key, look, restate, loaded, outcome)
+            case Reject(code="INTERRUPT_EXPIRED") if loaded.all_expired and not loaded.timer_due:
+                # Touched after its time: it is closed, and refused as closed.
+                await close_batch(self.store, key, loaded, mint)
+            case Reject(code="RUN_IN_PROGRESS") if patient and not loaded.stopping:
+                return _Wait(replace(loaded, messages=()))
+            case Reject(code, message):
+                return await self._tell(key, look, given.stream.reject, loaded, code, message)
         return None
 
-    def _reject(
-        self, submission: Submission, stream: EventStream, loaded: Loaded, ruling: Reject
-    ) -> None:
-        if ruling.code == "RUN_IN_PROGRESS" and not submission.parsed.entries:
-            stream.begin()
-            stream.fail(ruling.code, ruling.message)
-        else:
-            stream.reject(loaded, ruling.code, ruling.message)
+    async def _tell(
+        self, key: ThreadKey, look: Look, tell: Callable[P, None], *args: P.args, **more: P.kwargs
+    ) -> _Done:
+        """Tell what an input has come to, in its turn: nothing follows."""
+        await self.turns.do(key.scope, look.heavy, tell, *args, **more)
+        return _Done()
 
     async def _wait(self, key: ThreadKey, loaded: Loaded, join: Join) -> None:
         await wait_for_run(self.store, self.clock, self.running, key, loaded, join.until)
@@ -321,9 +330,9 @@ class Engine:
         self._stops.begun(execution)
         execution.run.late_result = functools.partial(self._take_late, execution)
         try:
-            ending = await close_run(execution, await execution.carry_out())
+            ending = await execution.carry_out()
             execution.watch.ended(ending)
-            self._kept.keep(key, execution.owner.record, execution.history)
+            execution.keep(self.threads)
         finally:
             execution.over.set()
             self._stops.over(execution)
@@ -331,10 +340,10 @@ class Engine:
             if self.running.get(key) is execution:
                 del self.running[key]
         if execution.goes_on is None:
-            await tell_run_end(self._on_run_end, execution, ending)
+            await tell_run_end(self._on_run_end, execution.run, execution.reason(ending))
 
     def _take_late(self, execution: Execution, call_id: str, content: str) -> None:
-        owner, asked = execution.owner, execution.calls.asked_about.get(call_id)
+        owner, asked = execution.owner, execution.said.calls.asked_about.get(call_id)
 
         async def keep() -> None:
             await execution.over.wait()
@@ -345,11 +354,10 @@ class Engine:
 
     async def _claim(
         self,
-        submission: Submission,
-        stream: EventStream,
+        given: _Input,
+        look: Look,
         incoming: StartingConversation,
-        ruling: Start | Resume,
-        watch: InputTelemetry,
+        ruling: Start | Resume | TakeUp,
     ) -> Execution:
         """Claim the thread; whoever's claim is committed is the one that executes.
 
@@ -359,53 +367,41 @@ class Engine:
         """
         if self.closing:
             raise Refused("SHUTTING_DOWN", "The server is shutting down; try again.")
-        key, heavy = submission.key, is_heavy_thread(incoming.loaded, submission)
-        async with self.turns.turn(key.scope, heavy):
-            claim = Claim.of(submission, incoming, ruling, self.settings, mint)
-        async with self._store_turns.turn(key.scope, heavy):
+        submission, stream = given.submission, given.stream
+        key, seconds = submission.key, self.settings.lease_seconds
+        claimed = submission, incoming, ruling, self.settings, mint, self.store.process
+        claim = await self.turns.do(key.scope, look.heavy, claim_of, *claimed)
+        async with self.threads.turn(key.scope, look.heavy):
             sent_at = self.clock.monotonic()
             try:
-                committed = await self._commit(key, claim.change, incoming.loaded)
+                committed = await self.threads.commit(key, claim.change, look.loaded)
             except WritesRefused:
                 raise
             except StoreUnavailable:
-                seconds = self.settings.lease_seconds
-                self.spawn(give_claim_back(self.store, self.clock, key, claim, seconds, mint))
+                if not submission.takes_up:  # Else it is lost as before.
+                    self.spawn(give_claim_back(self.store, self.clock, key, claim, seconds, mint))
                 raise
         owner = Owner(
-            self.store,
+            self.threads,
             self.clock,
             key,
             committed,
             claimed_at=sent_at,
-            lease_seconds=self.settings.lease_seconds,
+            lease_seconds=seconds,
             store_retry=self.settings.store_retry,
             mint=mint,
-            writes=HeavyWrites(self.writes, self._store_turns) if heavy else self.writes,
+            heavy=look.heavy,
         )
         if (told := claim.size.told(key.thread)) is not None:
             stream.begin()
             stream.send(told)
-        run = claim.run_of(committed, owner)
-        return Execution(submission, owner, stream, run, claim, keeper=self.keeper, watch=watch)
-
-    async def _commit(self, key: ThreadKey, change: Change, loaded: Loaded) -> Committed:
-        """Commit on exactly what was decided on; Conflict means to decide again."""
-        await self.writes.let_write()
-        record = loaded.record
-        expected = Expected(version=record.version) if record is not None else ABSENT
-        began = self.clock.monotonic()
-        committed = await commit_safely(
-            self.writes,
-            self.clock,
-            key,
-            change,
-            expected,
-            mint(),
-            give_up=lambda: self.clock.monotonic() >= began + self.settings.store_retry,
+        held = isinstance(ruling, Resume) and self.holds.take(look.loaded)
+        run = run_of(claim, committed, owner, held=held)
+        if submission.agent.adapter.capabilities.called_back:
+            run.callbacks = self.looks.mailbox(key)
+        return Execution(
+            submission, owner, stream, run, claim, self.keeper, self.holds, given.watch
         )
-        await keep_grants(self.store.grants, key, change.interrupts, committed.now)
-        return committed
 
     # --- stopping, and the end ---
 
@@ -435,6 +431,7 @@ class Engine:
                 principal=principal,
                 run_id=run_id,
                 mint=mint,
+                take_up=self.looks.take,
             )
             return await self.telemetry.stop(key, work)
 
@@ -447,8 +444,7 @@ class Engine:
         """
         while True:
             loaded = await self.store.load(key)
-            record = loaded.record
-            if record is None:
+            if (record := loaded.record) is None:
                 raise Refused("THREAD_NOT_FOUND", "There is no such thread.")
             if record.status is ThreadStatus.RUNNING:
                 await self.stop(key, force=True, principal=principal)
@@ -456,13 +452,15 @@ class Engine:
             check_may_withdraw(loaded, principal)
             with contextlib.suppress(Conflict):
                 await self.store.delete(key, Expected(version=record.version))
+                await self.looks.forget(key)
                 self.telemetry.deleted(loaded)
                 return
 
     def start(self) -> None:
         """Begin the work that goes on beside the inputs: sweeping, and stops from elsewhere."""
         if self.settings.sweep_interval > 0:
-            sweeping = sweep_forever(self.store, self.clock, self.settings.sweep_interval, mint)
+            interval, duty = self.settings.sweep_interval, self.duties.one()
+            sweeping = sweep_forever(self.store, self.clock, interval, mint, self.looks.take, duty)
             self._background.append(asyncio.ensure_future(sweeping))
         self._background.append(asyncio.ensure_future(self._stops.poll()))
         self._background.append(asyncio.ensure_future(self._stops.listen()))
@@ -474,6 +472,7 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
         self._background.clear()
+        await self.holds.aclose()
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=self.settings.shutdown_grace)
         for run in list(self.running.values()):

@@ -21,8 +21,6 @@ from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import ThreadKey, ThreadStatus
 from agui_bridge.stores.base import Expected, Store
 
-__all__ = ["keep_late_result"]
-
 logger: Final = logging.getLogger("agui_bridge")
 
 

@@ -7,39 +7,30 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Literal
 
-from agui_bridge.engine.run.claim import Claim
-from agui_bridge.engine.run.decided_calls import take_edits_back
-from agui_bridge.engine.run.leases import commit_safely
+from agui_bridge.engine.presence import Duty
+from agui_bridge.engine.repository import until_answered
+from agui_bridge.engine.run.claim import Claim, take_edits_back
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.errors import Conflict, NotReplicated, StoreError, StoreUnavailable
 from agui_bridge.frozen import replace
-from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
-from agui_bridge.protocol.answers.unexecuted import EXPIRED, LOST, STOPPED
-from agui_bridge.protocol.contract.end_transitions import give_back
-from agui_bridge.protocol.contract.transitions import (
-    Change,
-    close_stranded,
-    close_unanswered,
-    recover,
+from agui_bridge.protocol.answers.unexecuted import (
+    EXPIRED,
+    LOST,
+    STOPPED,
+    answer_batch,
+    answer_calls,
 )
+from agui_bridge.protocol.audit.verifying import counted, sealed_rows, taken_back, waits_for_others
+from agui_bridge.protocol.contract.end_transitions import give_back, let_go
+from agui_bridge.protocol.contract.lost_transitions import close_stranded, recover
+from agui_bridge.protocol.contract.transitions import Change, close_unanswered
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadKey
-from agui_bridge.stores.base import Due, Expected, InterruptRow, Store
-
-__all__ = [
-    "close_batch",
-    "give_claim_back",
-    "recover_thread",
-    "settle_rows",
-    "settle_stranded",
-    "settle_thread",
-    "sweep",
-    "sweep_forever",
-]
+from agui_bridge.stores.base import Due, Expected, InterruptRow, QuestionFilter, Store
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -47,7 +38,7 @@ logger: Final = logging.getLogger("agui_bridge")
 async def recover_thread(
     store: Store, key: ThreadKey, loaded: Loaded, mint: Callable[[], str]
 ) -> None:
-    """Make the thread of a lost run idle; what it may have done is never done again.
+    """Make the thread of a lost run idle, which nobody takes up; nothing of it is done again.
 
     What it was saying stays, as far as it was kept (`Store.keep_words`), marked as cut off.
 
@@ -92,16 +83,12 @@ async def give_claim_back(
         messages=claim.history.take_dirty(),
         now=claim.incoming.loaded.now,
     )
-    until = clock.monotonic() + seconds
+    until, write_id = clock.monotonic() + seconds, mint()
     try:
-        await commit_safely(
-            store,
+        await until_answered(
+            lambda: store.commit(key, change, Expected(lease=run.token), write_id),
             clock,
-            key,
-            change,
-            Expected(lease=run.token),
-            mint(),
-            give_up=lambda: clock.monotonic() >= until,
+            lambda: clock.monotonic() >= until,
         )
     except Conflict:
         # It never arrived, or its lease is over.
@@ -118,7 +105,25 @@ async def give_claim_back(
     )
 
 
-async def settle_stranded(
+async def settle_look(
+    store: Store, key: ThreadKey, loaded: Loaded, mint: Callable[[], str]
+) -> bool:
+    """Settle what no run and no answer does any more: claims that are stranded, unsealed answers.
+
+    Returns:
+        Whether there was any, by whomever it is settled: the look is out of date.
+
+    Raises:
+        StoreUnavailable: the store did not answer.
+    """
+    if loaded.stranded:
+        with contextlib.suppress(Conflict):
+            await _settle_stranded(store, key, loaded, mint)
+        return True
+    return await _take_unsealed_back(store, key, loaded, mint)
+
+
+async def _settle_stranded(
     store: Store, key: ThreadKey, loaded: Loaded, mint: Callable[[], str]
 ) -> None:
     """Have the questions of a look that are claimed, and that nothing settles, be indeterminate.
@@ -134,6 +139,49 @@ async def settle_stranded(
     )
 
 
+async def _take_unsealed_back(
+    store: Store, key: ThreadKey, loaded: Loaded, mint: Callable[[], str]
+) -> bool:
+    """Take votes, and answers that wait for others, out of a thread if no sealed row tells of them.
+
+    Where there are keys, what a thread's questions were told counts as the audit chain has it. It
+    is read only where there are such answers.
+
+    Args:
+        store: where the thread lives.
+        key: the thread.
+        loaded: the thread, as it is stored.
+        mint: makes ids of writes.
+
+    Returns:
+        Whether there were any; the thread is to be loaded again.
+
+    Raises:
+        StoreUnavailable: the store did not answer.
+    """
+    keys, record = store.audit.keys, loaded.record
+    if keys is None or record is None:
+        return False
+    waiting = [ask for ask in loaded.interrupts.values() if waits_for_others(ask)]
+    if not waiting:
+        return False
+    rows = sealed_rows(key, await store.audit.rows(key), keys)
+    found = [(ask, counted(ask, rows, keys)) for ask in waiting]
+    changed = tuple(taken_back(now, loaded.now) for was, now in found if now is not was)
+    if not changed:
+        return False
+    with contextlib.suppress(Conflict):
+        change = Change(record, interrupts=changed)
+        await store.commit(key, change, Expected(version=record.version), mint())
+        for ask in changed:
+            logger.error(
+                "question %s of thread %s (agent %s, scope %s): the store had a vote or an answer "
+                "that no sealed row tells of. It was taken back; see docs/audit.md.",
+                *(ask.id, key.thread, key.agent, key.scope),
+            )
+    return True
+
+
 async def settle_thread(store: Store, key: ThreadKey, mint: Callable[[], str]) -> bool:
     """The same of all questions of a thread; whether there were any.
 
@@ -141,9 +189,8 @@ async def settle_thread(store: Store, key: ThreadKey, mint: Callable[[], str]) -
         Conflict: the thread has changed meanwhile.
     """
     claimed = InterruptStatus.CLAIMED
-    rows = await store.list_interrupts(
-        key.scope, agent=key.agent, thread=key.thread, status=claimed
-    )
+    which = QuestionFilter(agent=key.agent, thread=key.thread, status=claimed)
+    rows = await store.list_interrupts(key.scope, which)
     settled = await settle_rows(store, rows, mint)
     return any(row.interrupt.status is not claimed for row in settled)
 
@@ -166,7 +213,7 @@ async def settle_rows(
         if not loaded.stranded:
             continue
         with contextlib.suppress(Conflict):
-            await settle_stranded(store, key, loaded, mint)
+            await _settle_stranded(store, key, loaded, mint)
             loaded = await store.load(key, ids)
         now.update(((key, ask.id), ask) for ask in loaded.interrupts.values())
     return [replace(r, interrupt=now.get((r.key, r.interrupt.id), r.interrupt)) for r in rows]
@@ -201,12 +248,75 @@ async def close_batch(
     return history
 
 
-async def sweep(store: Store, mint: Callable[[], str]) -> int:
-    """Look once for lost runs and expired batches; says how many were closed."""
-    closed = 0
-    for due in await store.due():
+_PAGE: Final = 100
+"""Threads that one sweep works on."""
+
+_MANY: Final = 50
+"""Who has served so many of them may have left others, and goes on at once."""
+
+_Swept = Literal["served", "later", "soon", "not due"]
+
+_PUT_OFF_SECONDS: Final = 30.0
+_SOON_SECONDS: Final = 2.0
+_MOST_PUT_OFF: Final = 10_000
+
+Looker = Callable[[ThreadKey, Loaded], Awaitable[bool]]
+"""Takes a look that is due, or has a run go on that slept, or is lost; says whether it did."""
+
+
+class PutOff:
+    """Threads that this process can do nothing about now.
+
+    It lacks the agent, a scope is full, or a lost run waits for its next attempt.
+
+    They stay due. Others that are due after them are not kept waiting.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until: dict[ThreadKey, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._until)
+
+    def add(self, key: ThreadKey, seconds: float = _PUT_OFF_SECONDS) -> None:
+        """Leave a thread alone for a while."""
+        if len(self._until) < _MOST_PUT_OFF:
+            self._until[key] = self._clock.monotonic() + seconds
+
+    def others(self, found: Sequence[Due]) -> list[Due]:
+        """Those of the due threads that are to be tried; forgets which are not due any more."""
+        due = {one.key for one in found}
+        self._until = {key: until for key, until in self._until.items() if key in due}
+        now = self._clock.monotonic()
+        return [one for one in found if self._until.get(one.key, now) <= now]
+
+
+async def sweep(
+    store: Store,
+    mint: Callable[[], str],
+    look: Looker | None = None,
+    put_off: PutOff | None = None,
+) -> int:
+    """Look once for lost runs, expired batches and what is to begin; says how many it served.
+
+    Args:
+        store: where the threads live.
+        mint: makes ids of writes.
+        look: takes the looks that are due, and wakes who has slept; None does neither.
+        put_off: those that could not be taken before; None tries all.
+    """
+    served = 0
+    found = await store.due(_PAGE + (len(put_off) if put_off else 0))
+    for due in put_off.others(found) if put_off is not None else found:
         try:
-            closed += await _sweep_one(store, due, mint)
+            match await _sweep_one(store, due, mint, look):
+                case "served":
+                    served += 1
+                case "later" if put_off is not None:
+                    put_off.add(due.key)
+                case "soon" if put_off is not None:
+                    put_off.add(due.key, _SOON_SECONDS)
         except Conflict:
             continue
         except StoreUnavailable:
@@ -214,30 +324,46 @@ async def sweep(store: Store, mint: Callable[[], str]) -> int:
         except Exception:
             # One thread that can't be read must not keep the others from being closed.
             logger.exception("the sweeper failed (agent %s)", due.key.agent)
-    return closed
+            if put_off is not None:
+                put_off.add(due.key)
+    return served
 
 
 async def sweep_forever(
-    store: Store, clock: Clock, interval: float, mint: Callable[[], str]
+    store: Store, clock: Clock, interval: float, mint: Callable[[], str], look: Looker, duty: Duty
 ) -> None:
-    """Sweep every `interval` seconds until cancelled."""
+    """Sweep until cancelled, every `interval` seconds at which it is this server's duty."""
+    put_off = PutOff(clock)
     while True:
         await clock.sleep(interval)
+        if not duty.falls_here():
+            continue
         try:
-            await sweep(store, mint)
+            while await sweep(store, mint, look, put_off) >= _MANY:
+                pass
         except StoreError:
             logger.warning("the sweeper could not reach the store; it goes on trying")
 
 
-async def _sweep_one(store: Store, due: Due, mint: Callable[[], str]) -> int:
+async def _sweep_one(
+    store: Store, due: Due, mint: Callable[[], str], look: Looker | None
+) -> _Swept:
+    loaded = await store.load(due.key)
+    if loaded.way_on == "later":
+        return "soon"
+    answered = loaded.hold_over and loaded.only_answered
+    if loaded.look_is_due or loaded.timer_due or answered or loaded.way_on == "now":
+        return "served" if look is not None and await look(due.key, loaded) else "later"
     loaded = await store.load(due.key, messages=True)
     if loaded.run_lost:
         await recover_thread(store, due.key, loaded, mint)
     elif loaded.all_expired:
         await close_batch(store, due.key, loaded, mint)
+    elif loaded.hold_over:
+        await _commit(store, due.key, let_go(loaded), loaded, mint)
     else:
-        return 0
-    return 1
+        return "not due"
+    return "served"
 
 
 def _history(loaded: Loaded) -> History:

@@ -14,10 +14,9 @@ from agui_bridge.engine.run.execution import Execution
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.record_parts import PauseHold
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Store
-
-__all__ = ["FIRST_INPUT_SECONDS", "appears", "finish_unless_gone", "wait_for_run", "wait_until"]
 
 FIRST_INPUT_SECONDS: Final = 0.5
 """For so long a stop waits for a thread that does not exist: it may have overtaken its input."""
@@ -89,6 +88,8 @@ async def wait_for_run(
     """
     run = loaded.run
     if run is None:
+        if (hold := loaded.hold) is not None:
+            await wait_until(store, key, lambda seen: not _holds(seen, hold))
         return
     local = running.get(key)
     if local is not None and local.owner.token == run.token:
@@ -101,6 +102,10 @@ async def wait_for_run(
         return not seen.runs(run.token) or (until is not None and seen.now >= until)
 
     await wait_until(store, key, over)
+
+
+def _holds(seen: Loaded, hold: PauseHold) -> bool:
+    return seen.hold is not None and seen.hold.token == hold.token
 
 
 async def finish_unless_gone(work: Coroutine[None, None, None], pipe: Pipe) -> bool:

@@ -99,7 +99,11 @@ class ItemQueue:
 
 
 def join_text(items: Iterable[RunItem]) -> Iterator[RunItem]:
-    """Make one of texts that follow each other, as of tokens that came at the same moment."""
+    """Make one of texts that follow each other, as of tokens that came at the same moment.
+
+    Args:
+        items: that were taken at once.
+    """
     texts: list[str] = []
     for item in items:
         if type(item) is str:

@@ -10,8 +10,6 @@ from ag_ui.core import BaseEvent, SubagentFinishedEvent, SubagentStartedEvent
 
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Subagent", "Subagents"]
-
 
 @dataclass(frozen=True, slots=True)
 class Subagent:

@@ -20,38 +20,61 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
 
+from ag_ui.core import BaseEvent
+
 from agui_bridge.adapters import Resume, Run, RunItem
+from agui_bridge.emitting import emitting
 from agui_bridge.errors import NotDelivered
 from agui_bridge.frameworks.item_queue import ItemQueue, join_text
+from agui_bridge.frameworks.predicted_state import PredictState, predicted
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.decisions import Decision
 from agui_bridge.protocol.threads.records import ToolCall
 from agui_bridge.tool_gate import CutOff, ToolGate
 
-__all__ = ["GRACE", "FrameworkTurn"]
+__all__ = ["FrameworkTurn"]
 
 GRACE: Final = 1.0
 """Seconds that a cancelled agent has to come to its end; a tool in a thread may take longer."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Emitted:
+    """An event that a tool told by `emit`, among those that the framework tells."""
+
+    event: BaseEvent
+
+
 class FrameworkTurn(ABC):
-    """One run.
+    """One run of a framework, for an adapter to make its own.
+
+    A subclass sets `_gate` (`_make_gate`) and `_reader`, writes what the framework tells to
+    `_queue` in `_work`, and says in `_ending` what its result means. The other methods have a
+    default. Names with one underscore are the subclass's, and as stable as those without.
 
     Args:
         run: the run.
         kept: makes what the adapter kept of the run that this one continues from its JSON; its
             `actor` is who began that one.
+        predictions: of the state, from the arguments of calls.
     """
 
     _gate: ToolGate
-    # Has `read(event)`, which gives items, and ids: calls that were `called`, or are `answered`.
+    """What each tool call passes before it begins."""
     _reader: Any
+    """Has `read(event)`, which gives run items, and ids: of calls `called`, and `answered`."""
 
-    def __init__(self, run: Run, kept: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        run: Run,
+        kept: Callable[[Any], Any],
+        *,
+        predictions: Sequence[PredictState] = (),
+    ) -> None:
         waited = run.resume or run.handoff
         self._run = run
         self._kept: Any = kept(waited.continuation) if waited is not None else None
@@ -60,6 +83,9 @@ class FrameworkTurn(ABC):
         # The same by tool call id, where the framework asks under other ids.
         self._decided = self._decisions
         self._queue = ItemQueue()
+        self._predictions = predictions
+        # Whether a tool has told something itself: only then is each event looked at for it.
+        self._emits = False
         self._working: asyncio.Task[Any]
 
     async def items(self) -> AsyncGenerator[RunItem, None]:
@@ -91,9 +117,7 @@ class FrameworkTurn(ABC):
                 self._queue.abandon()
                 await asyncio.wait([working], timeout=GRACE)
             await self._left()
-            touched = self._touched
-            calls = (*self._asked_calls(), *self._reader.called)
-            self._run.not_begun = [call for call in calls if call not in touched]
+            self._note_not_begun()
         if result is not None:
             async for item in self._ending(result):
                 yield item
@@ -110,9 +134,17 @@ class FrameworkTurn(ABC):
 
     async def _worked(self) -> Any:
         try:
-            return await self._work()
+            with emitting(self._emit, is_over=self._is_over):
+                return await self._work()
         finally:
             self._queue.close()
+
+    def _is_over(self) -> bool:
+        return self._working.done()
+
+    def _emit(self, event: BaseEvent) -> None:
+        self._emits = True
+        self._queue.write(_Emitted(event))
 
     async def _stopped(self) -> None:
         """Return when a stop was asked for, and the framework is to be cancelled."""
@@ -126,7 +158,15 @@ class FrameworkTurn(ABC):
 
     def _told(self, events: Sequence[Any]) -> Iterator[RunItem]:
         """What is told of some events."""
-        return join_text(chain.from_iterable(map(self._reader.read, events)))
+        read = self._read if self._emits else self._reader.read
+        items = chain.from_iterable(map(read, events))
+        return join_text(predicted(items, self._predictions) if self._predictions else items)
+
+    def _read(self, event: Any) -> Iterable[RunItem]:
+        if isinstance(event, _Emitted):
+            return (event.event,)
+        items: Iterable[RunItem] = self._reader.read(event)
+        return items
 
     def _last_items(self) -> Iterable[RunItem]:
         """What is told once the framework is done, whatever it came to."""
@@ -180,6 +220,17 @@ class FrameworkTurn(ABC):
             resume = run.resume or Resume(None, {})
             run = replace(run, resume=replace(resume, decisions=self._decided))
         return ToolGate(run, approve=approve, taken=self._queue.taken, actor=self._actor)
+
+    def _note_not_begun(self) -> None:
+        touched = self._touched
+        calls = (*self._asked_calls(), *self._reader.called)
+        self._run.not_begun = [
+            call for call in calls if call not in touched and not self._is_of_code(call)
+        ]
+
+    def _is_of_code(self, call: str) -> bool:
+        """Whether the author's code may have carried a call out by itself, past the gate."""
+        return False
 
     def _asked_calls(self) -> Iterable[str]:
         """Ids of the calls that people were asked about."""

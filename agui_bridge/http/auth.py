@@ -19,8 +19,6 @@ from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.protocol.field_rules import OBJECT, refuse_unfit
 from agui_bridge.protocol.threads.records import Principal
 
-__all__ = ["MIN_TOKEN_LENGTH", "BearerTokens", "scopes_given_by"]
-
 MIN_TOKEN_LENGTH: Final = 16
 """Characters of a token at least: shorter ones can be guessed."""
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = ["OF_AN_AGENT", "OF_A_BODY", "OPENS_STORE", "Operation"]
-
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
+"""An object of a JSON document, by its keys."""
 
 OPENS_STORE: Final = ("STORE_UNAVAILABLE", "INTERNAL_ERROR")
 OF_AN_AGENT: Final = ("AGENT_NOT_FOUND", "NOT_FOUND")
@@ -51,8 +50,8 @@ class Operation:
     answer: str | None = None
     example: Any = None
     stream: Any = None
-    query: tuple[Json, ...] = ()
-    body: str | Json | None = None
+    query: tuple[JsonObject, ...] = ()
+    body: str | JsonObject | None = None
     body_required: bool = True
     codes: tuple[str, ...] = ()
     statuses: Mapping[str, int] = field(default_factory=dict)

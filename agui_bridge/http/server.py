@@ -8,27 +8,202 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
+import errno
 import functools
+import logging
 import math
+import os
+import re
 import socket
+import struct
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.http.hosts import is_loopback, names_of_address
+from agui_bridge.http.endpoint import is_loopback, names_of_address
+from agui_bridge.http.request_heads import BoundedRequests
 from agui_bridge.http.service import Authenticate
-from agui_bridge.http.serving.access_log import keep_links_out
-from agui_bridge.http.serving.last_requests import LastRequests
-from agui_bridge.http.serving.listening import begin_no_more, listen, take_connections
 from agui_bridge.protocol.argument_types import checked_arguments
 
 __all__ = ["Served", "app_of", "serve"]
+
+# --- the sockets of a server that ends: no connection is lost that a client believes to have ---
+#
+# The system makes connections by itself: a proxy may have sent a POST on one before anybody here
+# has seen it. To close a listening socket resets those, and the POST may not be sent to another
+# replica.
+
+_BACKLOG: Final = 2048
+
+_ATTACH_FILTER: Final = 26
+"""Linux's SO_ATTACH_FILTER, which Python does not name."""
+
+_NO_SYN: Final = (
+    (0x30, 0, 0, 13),  # load the byte of TCP's flags
+    (0x54, 0, 0, 0x12),  # of them SYN and ACK
+    (0x15, 0, 1, 0x02),  # only SYN: a client begins
+    (0x06, 0, 0, 0),  # drop it
+    (0x06, 0, 0, 0xFFFFFFFF),  # pass what else comes
+)
+"""A program for the system's packet filter: code, two jumps, operand."""
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Sockets on every address that a host name has here."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise ConfigurationError(_no_address(host)) from error
+    sockets: list[socket.socket] = []
+    failure: OSError | None = None
+    for family, address in dict.fromkeys((info[0], info[4]) for info in found):
+        try:
+            # Of a free port that was taken for the first address the others take the same.
+            free = sockets[0].getsockname()[1] if sockets else port
+            sockets.append(_listening(family, (address[0], free, *address[2:])))
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                for listening in sockets:
+                    listening.close()
+                raise ConfigurationError(_taken(error, host, port)) from error
+            failure = error
+    if not sockets:
+        raise ConfigurationError(_no_address(host)) from failure
+    return sockets
+
+
+def _listening(family: int, address: tuple[Any, ...]) -> socket.socket:
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listening.bind(address)
+        # Now, so that of two processes the second learns it here.
+        listening.listen(_BACKLOG)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def begin_no_more(listening: socket.socket) -> None:
+    """Let no client begin a connection, while those that are being made still come about.
+
+    Between the last accept and the close there is always a moment, and under load somebody connects
+    in it. Who is held back here tries again after a second, by itself, and is then refused: what a
+    proxy may send to another replica. Only on Linux; elsewhere that moment remains.
+    """
+    if sys.platform != "linux":
+        return
+    program = b"".join(struct.pack("HBBI", *step) for step in _NO_SYN)
+    memory = ctypes.create_string_buffer(program)
+    filters = struct.pack("HP", len(_NO_SYN), ctypes.addressof(memory))
+    # A sandbox may forbid it: then it is as elsewhere.
+    with contextlib.suppress(OSError):
+        listening.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, filters)
+
+
+def take_connections(listening: socket.socket) -> list[socket.socket]:
+    """Connections that the system has made and the loop has not seen: closing would reset them."""
+    accepted = []
+    with contextlib.suppress(OSError):
+        listening.setblocking(False)
+        while True:
+            connection, _ = listening.accept()
+            connection.setblocking(False)
+            accepted.append(connection)
+    return accepted
+
+
+def _no_address(host: str) -> str:
+    return (
+        f"{host!r} is no address of this machine.\nUse 127.0.0.1, or 0.0.0.0 for all that it has."
+    )
+
+
+def _taken(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EACCES:
+        return (
+            f"Port {port} on {host} is not allowed to this user.\n"
+            "Choose another one above 1023, such as --port 8787."
+        )
+    return (
+        f"Port {port} on {host} is in use by another process.\n"
+        "End that one, or choose another port, such as --port 0 (any that is free)."
+    )
+
+
+LAST_REQUEST_SECONDS: Final = 2
+"""For which an idle connection is kept once its server ends. A proxy on a busy machine was seen to
+take 0.12 s from its connection to the request on it."""
+
+
+class LastRequests(BoundedRequests):
+    """Requests within bounds, which are answered to the last one when the server ends.
+
+    A client's request and the server's close may cross on the way: the client then knows no more
+    than that its connection broke, and a proxy may not send a POST again. So idle connections are
+    kept for a while, and what still comes on them is answered with `Connection: close`, after which
+    a client sends nothing more.
+    """
+
+    last_request_seconds: float = LAST_REQUEST_SECONDS
+    _ending = False
+
+    def shutdown(self) -> None:
+        """Close as soon as the client knows of it, or has nothing to say."""
+        self._ending = True
+        if not self._is_answering():
+            self._close_when_idle()
+        elif not self.cycle.response_started:
+            # A head that is sent already can't say so: then one more may come.
+            self._say_last()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; a connection that is still idle afterwards is closed in time."""
+        super().data_received(data)
+        if self._ending:
+            self._close_when_idle()
+
+    def on_headers_complete(self) -> None:
+        """A request that came while the server ends is the last one on its connection."""
+        super().on_headers_complete()
+        if self._ending and self.cycle is not None:
+            self._say_last()
+
+    def on_response_complete(self) -> None:
+        """After an answer whose head was sent before the end, one more request may come."""
+        super().on_response_complete()
+        if self._ending:
+            self._close_when_idle()
+
+    def _say_last(self) -> None:
+        # A header besides: older uvicorns close without a word where `keep_alive` is false.
+        self.cycle.keep_alive = False
+        self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
+
+    def _close_when_idle(self) -> None:
+        # What has begun to come is bounded by the time that a head has.
+        if self._is_answering() or self._in_message or self._beside_body:
+            return
+        self._unset_keepalive_if_required()
+        if not self.transport.is_closing():
+            # A loop that stood still reads first what came meanwhile, which ends this timer.
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.last_request_seconds, self.timeout_keep_alive_handler
+            )
+
+
+# --- the server ---
 
 _STARTUP_FAILED = 3
 _FLUSH_SECONDS = 5
@@ -198,3 +373,28 @@ class _Server(uvicorn.Server):
     def _drain(self) -> None:
         if self._draining is None:
             self._draining = asyncio.ensure_future(self._bridge.drain())
+
+
+_ACCESS: Final = "uvicorn.access"
+
+_LINK: Final = re.compile(r"(/d/)[^/?\s]+")
+"""A link in a path (`http.inbox.routes.BY_LINK`), also below where the bridge is mounted."""
+
+
+class _LinkFilter(logging.Filter):
+    """Shows of a link where it stands; refuses no record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                _LINK.sub(r"\1…", arg) if isinstance(arg, str) else arg for arg in record.args
+            )
+        return True
+
+
+_FILTER: Final = _LinkFilter()
+
+
+def keep_links_out() -> None:
+    """Mask links in uvicorn's access log, from now on, whatever writes it."""
+    logging.getLogger(_ACCESS).addFilter(_FILTER)

@@ -7,18 +7,15 @@ from typing import Protocol
 
 from starlette.requests import Request
 
-from agui_bridge.channels.scoped_channels import ScopedChannels
+from agui_bridge.channels.channel import ScopedChannels
 from agui_bridge.engine.engine import Engine
-from agui_bridge.engine.heavy_turns import HeavyTurns
-from agui_bridge.engine.input.agent import Agent
+from agui_bridge.engine.fairness import HeavyTurns, ScopeQueue
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.observing.telemetry import Telemetry
-from agui_bridge.engine.scope_queue import ScopeQueue
+from agui_bridge.engine.input.submission import Agent
+from agui_bridge.engine.telemetry import Telemetry
 from agui_bridge.inbox.reference import References
 from agui_bridge.inbox.settings import Inbox
 from agui_bridge.protocol.threads.records import Principal
-
-__all__ = ["Authenticate", "Service"]
 
 Authenticate = Callable[[Request], Principal | Awaitable[Principal]]
 """Says who asks, or raises Refused("UNAUTHENTICATED", …) or Refused("FORBIDDEN", …)."""
@@ -100,6 +97,16 @@ class Service(Protocol):
     @property
     def playground(self) -> bool:
         """Whether there is a page to try the agents on."""
+        ...
+
+    @property
+    def mcp(self) -> bool:
+        """Whether the agents are tools of MCP clients."""
+        ...
+
+    @property
+    def a2a(self) -> bool:
+        """Whether the agents are reached over A2A."""
         ...
 
     async def older_servers(self) -> tuple[str, ...]:

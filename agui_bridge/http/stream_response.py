@@ -12,12 +12,10 @@ from typing import Protocol
 from starlette.types import Receive, Scope, Send
 
 from agui_bridge.engine.input.settings import Settings
+from agui_bridge.engine.streaming.clock import Turned, Wheels
 from agui_bridge.engine.streaming.pipe import Pipe
-from agui_bridge.engine.streaming.wheel import Turned, Wheels
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.wire.sse import KEEP_ALIVE
-
-__all__ = ["EventStreamResponse", "Source", "stream_of"]
 
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),

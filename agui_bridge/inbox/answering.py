@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from agui_bridge.engine.engine import Engine, mint
-from agui_bridge.engine.input.agent import Agent
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import Refused
-from agui_bridge.inbox.access import find_question
-from agui_bridge.inbox.reference import Reference
-from agui_bridge.protocol.approvals.voting import stands
+from agui_bridge.inbox.reference import Reference, find_question
+from agui_bridge.protocol.approvals import stands
 from agui_bridge.protocol.contract.requests import Entry, Replay, Resume
 from agui_bridge.protocol.contract.settling import is_answer_of
 from agui_bridge.protocol.contract.transitions import VOTED, VOTES_RESET
@@ -34,16 +32,8 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores.base import InterruptRow
 
-__all__ = [
-    "AnswerOutcome",
-    "AnswerStatus",
-    "answer_question",
-    "decided_by",
-    "said_decided",
-    "said_gone",
-]
-
-_SINGLY: Final = replace(V1, name="single", answers_singly=True)
+SINGLY: Final = replace(V1, name="single", answers_singly=True)
+"""Who answers so may leave out other questions of the same pause: their answer is kept."""
 
 _LOOK_AGAIN: Final = 0.5
 """Seconds between looks at whether an answer was taken, once the caller wants to wait no more."""
@@ -71,8 +61,9 @@ class AnswerOutcome:
 
     Attributes:
         status: `refused`; `voted` (its rule wants others to answer, too); or what became of the
-            question: `answered` (it waits for the others of its pause), `claimed` (it is being
-            carried out), `resolved`, `cancelled`, `expired`, `indeterminate`.
+            question: `answered` (it is kept: others of its pause are open, or the process that
+            holds it is to go on), `claimed` (it is being carried out), `resolved`, `cancelled`,
+            `expired`, `indeterminate`.
         row: the question as it is stored now.
         code: why it was refused, or how the run failed that carried it out; None when it did not.
         message: the same for people.
@@ -144,7 +135,7 @@ async def answer_question(
     submission = Submission(
         agent,
         principal,
-        replace(parsed, dialect=_SINGLY),
+        replace(parsed, dialect=SINGLY),
         on_disconnect="continue",
         refusals="error",
         via=via,
@@ -204,7 +195,8 @@ async def _see_through(
         except TimeoutError:
             row = await find_question(engine, reference, principal)
             # Its result is stored before the run's end: then it is resolved, and the run goes on.
-            if row.interrupt.status not in (InterruptStatus.OPEN, InterruptStatus.ANSWERED):
+            # One that waits for the process that holds its pause is kept, whoever leaves.
+            if row.interrupt.status is not InterruptStatus.OPEN:
                 return
             seconds = _LOOK_AGAIN
 

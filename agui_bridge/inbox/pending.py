@@ -9,21 +9,18 @@ import heapq
 import json
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from agui_bridge.engine.engine import Engine
 from agui_bridge.errors import Refused
-from agui_bridge.inbox.access import scopes_of
 from agui_bridge.inbox.answering import said_decided, said_gone
-from agui_bridge.inbox.reference import Reference, References
-from agui_bridge.protocol.approvals.entitlement import why_not
+from agui_bridge.inbox.reference import Reference, References, scopes_of
+from agui_bridge.protocol.approvals import why_not
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import InterruptStatus, Principal
-from agui_bridge.stores.base import InterruptRow, Place, Store
-
-__all__ = ["Filters", "Listed", "Page", "Why", "find_page", "listed"]
+from agui_bridge.stores.base import InterruptRow, Place, QuestionFilter, Store
 
 _CHUNK: Final = 500
 """Rows that are read at a time where each is looked at."""
@@ -104,15 +101,10 @@ class Filters:
     mine: bool = False
 
     @property
-    def stored(self) -> Mapping[str, Any]:
+    def stored(self) -> QuestionFilter:
         """What the store judges of them."""
         status = InterruptStatus.OPEN if self.mine else self.status
-        return {
-            "agent": self.agent,
-            "tool": self.tool,
-            "thread": self.thread,
-            "status": status,
-        }
+        return QuestionFilter(self.agent, self.tool, self.thread, status)
 
 
 def listed(
@@ -174,14 +166,14 @@ async def find_page(
         count = await _count_waiting_for(waits, store, scopes, filters)
     else:
         lists = [
-            await store.list_interrupts(scope, **filters.stored, after=begin, limit=limit + 1)
+            await store.list_interrupts(scope, filters.stored, after=begin, limit=limit + 1)
             for scope in scopes
         ]
         rows = list(heapq.merge(*lists, key=lambda row: row.place))[: limit + 1]
         count = 0
         for scope in scopes:
             most = _MOST_COUNTED + 1 - count
-            count += await store.count_interrupts(scope, **filters.stored, most=most)
+            count += await store.count_interrupts(scope, filters.stored, most=most)
     cursor = _write_cursor(rows[limit - 1].place) if len(rows) > limit else None
     seen = await engine.as_seen(rows[:limit])
     found = tuple(listed(row, principal, references, agents) for row in seen)
@@ -229,7 +221,7 @@ async def _count_waiting_for(
 
 def _waits_for(principal: Principal, agents: Collection[str], row: InterruptRow) -> bool:
     ask = row.interrupt
-    if row.key.agent not in agents:
+    if ask.is_timer or row.key.agent not in agents:
         return False
     voted = any(vote.actor == principal.actor for vote in ask.votes)
     return not voted and why_not(ask, principal) is None
@@ -241,7 +233,7 @@ async def _each(
     """The questions behind a place; `first` are read at first, then as many as fit in a chunk."""
     size = first
     while True:
-        rows = await store.list_interrupts(scope, **filters.stored, after=after, limit=size)
+        rows = await store.list_interrupts(scope, filters.stored, after=after, limit=size)
         for row in rows:
             yield row
         if len(rows) < size:

@@ -2,7 +2,7 @@
 
 A reference that was signed is an address: who sends it must still be let in. One that names a
 person is a link: it stands for that person, until it expires. So a link must be signed, and is as
-secret as a password.
+secret as a password. `find_question` gives the question, to those who see it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agui_bridge.engine.engine import Engine
 from agui_bridge.errors import ConfigurationError, Refused
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
-
-__all__ = ["Reference", "References"]
+from agui_bridge.stores.base import InterruptRow
 
 _DOMAIN: Final = b"agui-bridge reference\n"
 """Signed before each reference, so that the same key may sign other things."""
@@ -186,3 +186,33 @@ def _invalid() -> Refused:
         "INVALID_REFERENCE",
         "The reference names no question: copy it whole, or list the questions again.",
     )
+
+
+# --- whose questions a principal sees ---
+#
+# Those of its own scope, and of the scopes that it reviews.
+
+
+def scopes_of(principal: Principal) -> tuple[str, ...]:
+    """The scopes whose questions a principal sees, its own first."""
+    return tuple(dict.fromkeys((principal.scope, *principal.reviews)))
+
+
+async def find_question(engine: Engine, reference: Reference, principal: Principal) -> InterruptRow:
+    """The question that a reference names, as it is stored.
+
+    Raises:
+        Refused: FORBIDDEN: it is somebody else's link; INTERRUPT_NOT_FOUND: there is no such
+            question, or it is of a scope whose questions the principal does not see.
+        StoreUnavailable: the store did not answer.
+    """
+    if reference.actor not in (None, principal.actor):
+        raise Refused("FORBIDDEN", "This link was made for somebody else: use your own.")
+    key = reference.key
+    if key.scope in scopes_of(principal):
+        loaded = await engine.store.load(key, [reference.interrupt])
+        ask = loaded.interrupts.get(reference.interrupt)
+        if ask is not None:
+            row = InterruptRow(key, ask, ask.audit[0].at if ask.audit else 0.0)
+            return (await engine.as_seen([row]))[0]
+    raise Refused("INTERRUPT_NOT_FOUND", "There is no such question here.")

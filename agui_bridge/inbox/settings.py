@@ -1,4 +1,4 @@
-"""Settings of the inbox."""
+"""Settings of the inbox: its address, its keys, how long links hold."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.inbox.reference import References
 from agui_bridge.protocol.argument_types import check_field_types
-
-__all__ = ["Inbox"]
 
 _WEEK: Final = 7 * 86400.0
 

@@ -6,8 +6,6 @@ import logging
 from types import TracebackType
 from typing import Final
 
-__all__ = ["guarded"]
-
 logger: Final = logging.getLogger(__name__)
 
 _told: Final[set[tuple[str, str]]] = set()

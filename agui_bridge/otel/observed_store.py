@@ -9,12 +9,12 @@ from typing import Protocol
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
-    InterruptStatus,
     StopRequest,
     ThreadKey,
     ThreadRecord,
 )
 from agui_bridge.stores.base import (
+    EVERY_QUESTION,
     AuditStore,
     Change,
     Committed,
@@ -22,15 +22,14 @@ from agui_bridge.stores.base import (
     Expected,
     InterruptRow,
     Place,
+    QuestionFilter,
     Renewed,
     Store,
     ThreadRow,
 )
+from agui_bridge.stores.decisions import GrantStore
 from agui_bridge.stores.deliveries import DeliveryStore
-from agui_bridge.stores.grants import GrantStore
 from agui_bridge.stores.servers import ServerStore
-
-__all__ = ["ObservedStore", "StoreObserver"]
 
 
 class StoreObserver(Protocol):
@@ -61,6 +60,11 @@ class ObservedStore:
         self.grants: GrantStore = store.grants
         self.servers: ServerStore = store.servers
         self._observer = observer
+
+    @property
+    def process(self) -> str:
+        """See `Store.process`."""
+        return self.inner.process
 
     @property
     def deliveries(self) -> DeliveryStore:
@@ -123,41 +127,21 @@ class ObservedStore:
     async def list_interrupts(
         self,
         scope: str,
+        which: QuestionFilter = EVERY_QUESTION,
         *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
         after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """See `Store.list_interrupts`."""
         with self._observer.operation("list_interrupts"):
-            return await self.inner.list_interrupts(
-                scope,
-                agent=agent,
-                tool=tool,
-                thread=thread,
-                status=status,
-                after=after,
-                limit=limit,
-            )
+            return await self.inner.list_interrupts(scope, which, after=after, limit=limit)
 
     async def count_interrupts(
-        self,
-        scope: str,
-        *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
-        most: int | None = None,
+        self, scope: str, which: QuestionFilter = EVERY_QUESTION, *, most: int | None = None
     ) -> int:
         """See `Store.count_interrupts`."""
         with self._observer.operation("count_interrupts"):
-            return await self.inner.count_interrupts(
-                scope, agent=agent, tool=tool, thread=thread, status=status, most=most
-            )
+            return await self.inner.count_interrupts(scope, which, most=most)
 
     async def history(
         self, key: ThreadKey, *, before: int | None = None, most_bytes: int | None = None

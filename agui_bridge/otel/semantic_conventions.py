@@ -10,28 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = [
-    "AGENT",
-    "ATTRIBUTES",
-    "CHANNEL",
-    "CONVERSATION",
-    "DECISION",
-    "DELIVERY",
-    "ENDING",
-    "ERROR",
-    "EVENT",
-    "METRICS",
-    "OPERATION",
-    "OUTCOME",
-    "RUN_ID",
-    "SPANS",
-    "STATUS",
-    "STOP_STATUS",
-    "STORE",
-    "Metric",
-    "Span",
-]
-
 AGENT: Final = "gen_ai.agent.name"
 CONVERSATION: Final = "gen_ai.conversation.id"
 RUN_ID: Final = "agui.run.id"
@@ -51,8 +29,8 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
     AGENT: "the agent's name",
     CONVERSATION: "the thread's id; on spans alone",
     RUN_ID: "the run's id as the client chose it; on spans alone",
-    DECISION: "what admission decided: `start`, `resume`, `hold`, `replay`, `join`, `ask_again`, "
-    "`recover` or `reject`",
+    DECISION: "what admission decided: `start`, `resume`, `wake`, `hold`, `replay`, `join`, "
+    "`ask_again`, `keep`, `recover`, `take_up` or `reject`",
     OUTCOME: "what the client was told: `success`, `interrupt`, `cancelled`, `error`; `refused` "
     "when nothing was run, `disconnected` when the client left before anything was decided",
     ENDING: "how the run ended inside: `finished`, `stopped`, `failed`, `undelivered` (nothing "

@@ -2,42 +2,261 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Coroutine, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from time import monotonic
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from time import monotonic, perf_counter
+from types import TracebackType
 from typing import Any, Final
 
 from opentelemetry import context, metrics, propagate, trace
+from opentelemetry.context import Context
 from opentelemetry.metrics import MeterProvider
-from opentelemetry.trace import TracerProvider
+from opentelemetry.trace import INVALID_SPAN, TracerProvider
 
 from agui_bridge import __version__
+from agui_bridge.adapters import Run
 from agui_bridge.engine.input.submission import Submission
-from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, InputTelemetry, Running
 from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.telemetry import NO_TELEMETRY, InputTelemetry, Running, Work
+from agui_bridge.errors import CODES, Conflict, Refused, StoreUnavailable
 from agui_bridge.otel.guard import guarded
-from agui_bridge.otel.input_telemetry import InputSpan
-from agui_bridge.otel.instruments import Instruments
+from agui_bridge.otel.instruments import (
+    DESCRIBING,
+    PASSING_ON,
+    Instruments,
+    Spans,
+    describe,
+    fail,
+    finish,
+    id_text,
+    inside,
+)
 from agui_bridge.otel.observed_store import ObservedStore
 from agui_bridge.otel.semantic_conventions import (
     AGENT,
     CHANNEL,
     CONVERSATION,
+    DECISION,
     DELIVERY,
+    ENDING,
     ERROR,
     EVENT,
+    OPERATION,
+    OUTCOME,
+    RUN_ID,
     STATUS,
     STOP_STATUS,
+    STORE,
 )
-from agui_bridge.otel.spans import PASSING_ON, Spans, describe, id_text, inside
-from agui_bridge.otel.store_telemetry import WAITING, StoreTelemetry
+from agui_bridge.protocol.contract.requests import Join, Resume, Ruling
+from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.loaded import Loaded
-from agui_bridge.protocol.threads.records import ThreadKey
-from agui_bridge.protocol.threads.run_ends import StopResult
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey
+from agui_bridge.protocol.threads.run_ends import Ending, StopResult
 from agui_bridge.stores.base import Store
 
-__all__ = ["LOOK_SECONDS", "OpenTelemetry"]
+# --- a store's operations as spans and durations, and what its commits count ---
+
+WAITING: Final = frozenset(
+    {InterruptStatus.OPEN, InterruptStatus.ANSWERED, InterruptStatus.CLAIMED}
+)
+"""The interrupts that are not closed yet."""
+
+
+_UNOBSERVED: Final = nullcontext()
+
+
+class StoreTelemetry:
+    """A store's operations as spans and durations."""
+
+    def __init__(
+        self, spans: Spans, instruments: Instruments, store: str, unheard: Callable[[], bool]
+    ) -> None:
+        self._spans = spans
+        self._instruments = instruments
+        self._unheard = unheard
+        self._store = store
+
+    def operation(self, name: str) -> AbstractContextManager[object]:
+        """Observe one operation."""
+        return _UNOBSERVED if self._unheard() else self._observed(name)
+
+    @contextmanager
+    def _observed(self, name: str) -> Iterator[None]:
+        attributes = {STORE: self._store, OPERATION: name}
+        began = perf_counter()
+        asked = trace.get_current_span().get_span_context().is_valid
+        # Polling would fill a backend with traces of one span.
+        span = self._spans.span(f"store.{name}", attributes) if asked else None
+        try:
+            if span is None:
+                yield
+                return
+            with span as current:
+                try:
+                    yield
+                except (Conflict, asyncio.CancelledError) as error:
+                    # A lost race is how the store decides; neither is a failure, here or below.
+                    describe(current, {ERROR: type(error).__name__})
+                    raise
+                except BaseException as error:
+                    fail(current, type(error).__name__)
+                    raise
+        except (Conflict, asyncio.CancelledError):
+            raise
+        except BaseException as error:
+            attributes = {**attributes, ERROR: type(error).__name__}
+            raise
+        finally:
+            seconds = perf_counter() - began
+            self._instruments.measure("agui.store.operation.duration", seconds, attributes)
+
+    def committed(self, key: ThreadKey, change: Change) -> None:
+        """Count what a commit that counts raised, closed or found lost."""
+        count = self._instruments.count
+        for ask in change.interrupts:
+            if ask.status not in WAITING:
+                count("agui.interrupts.closed", {AGENT: key.agent, STATUS: ask.status.value})
+            elif len(ask.audit) == 1:
+                count("agui.interrupts.raised", {AGENT: key.agent})
+        ended = change.record.ended
+        if change.record.run is None and ended is not None and ended.outcome == "lost":
+            count("agui.runs.lost", {AGENT: key.agent})
+
+
+# --- the telemetry ---
+
+# --- one input as a span, and what is counted of it ---
+
+_UNTOLD: Final = {"outcome": {"type": "disconnected"}}
+"""Stands for the last event of a stream that has none."""
+
+_DECISIONS: Final[Mapping[str, str]] = {"AskAgain": "ask_again", "TakeUp": "take_up"}
+
+
+class InputSpan:
+    """One input as a span, and what is counted of it."""
+
+    def __init__(
+        self, spans: Spans, instruments: Instruments, submission: Submission, stream: EventStream
+    ) -> None:
+        self._spans = spans
+        self._instruments = instruments
+        self._stream = stream
+        self._agent = {AGENT: submission.agent.name}
+        self._ids = {
+            AGENT: submission.agent.name,
+            CONVERSATION: id_text(submission.key.thread),
+            RUN_ID: id_text(submission.run_id),
+        }
+        self._run: dict[str, str] | None = None
+        """What is known of the run's end; None while nothing was run."""
+
+    def __enter__(self) -> InputSpan:
+        self._began = perf_counter()
+        name = f"agui.run {self._agent[AGENT]}"
+        self._span = self._spans.start(name, self._ids)
+        # Without a span of its own what is below gets the one above.
+        current = None if self._span is INVALID_SPAN else trace.set_span_in_context(self._span)
+        self._token = context.attach(current or context.get_current())
+        return self
+
+    def decided(self, ruling: Ruling, loaded: Loaded) -> None:
+        """Tell what admission decided; a resume is linked to the run that asked."""
+        name = _name(ruling)
+        self._instruments.count("agui.decisions", {**self._agent, DECISION: name})
+        describe(self._span, {DECISION: name})
+        batch = loaded.record.batch if loaded.record is not None else None
+        with guarded(DESCRIBING):
+            if isinstance(ruling, Join):
+                self._span.add_event("agui.join")
+            if isinstance(ruling, Resume) and batch is not None and batch.trace is not None:
+                asked = trace.get_current_span(
+                    propagate.extract({"traceparent": batch.trace}, Context())
+                )
+                if asked.get_span_context().is_valid:
+                    self._span.add_link(asked.get_span_context())
+
+    def conflicted(self, ruling: Ruling) -> None:
+        """Count a claim that another one was faster than."""
+        attributes = {**self._agent, DECISION: _name(ruling)}
+        self._instruments.count("agui.claims.lost", attributes)
+
+    def adapter(self, run: Run, work: Work) -> Coroutine[Any, Any, None]:
+        """Observe the adapter's part of a run, and give the run the headers to pass on."""
+        self._run = {}
+        return self._adapter(run, work)
+
+    async def _adapter(self, run: Run, work: Work) -> None:
+        with self._spans.span(f"agui.adapter {run.agent}", self._ids) as span:
+            headers: dict[str, str] = {}
+            with guarded(PASSING_ON):
+                propagate.inject(headers)
+            run.trace_headers = headers
+            try:
+                await work()
+            except asyncio.CancelledError:
+                # Stopped on purpose, which is no error; the run's span says what came of it.
+                raise
+            except BaseException as error:
+                fail(span, type(error).__name__)
+                raise
+
+    def first_item(self) -> None:
+        """Measure the seconds until the adapter said something."""
+        seconds = perf_counter() - self._began
+        self._instruments.measure("agui.run.time_to_first_event", seconds, self._agent)
+
+    def ended(self, ending: Ending) -> None:
+        """Note how the run ended."""
+        self._run = {ENDING: _name(ending)}
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        context.detach(self._token)
+        told: Mapping[str, Any] = self._stream.terminal or _UNTOLD
+        code: str | None = told.get("code") if error is None else _code(error)
+        end = {**self._agent, **(self._run or {})}
+        if code is None:
+            end[OUTCOME] = told["outcome"]["type"]
+        else:
+            end[OUTCOME] = "refused" if self._run is None else "error"
+            end[ERROR] = code
+        instruments = self._instruments
+        if self._run is not None:
+            instruments.count("agui.runs", end)
+            instruments.measure("agui.run.duration", perf_counter() - self._began, end)
+        elif code is not None:
+            instruments.count("agui.refusals", {**self._agent, ERROR: code})
+        describe(self._span, end)
+        # What the client did wrong is no failure of this service.
+        if code is not None and (code not in CODES or CODES[code].status >= 500):
+            fail(self._span, code)
+        finish(self._span)
+
+
+def _name(value: object) -> str:
+    """`Resume()` as `resume`."""
+    name = type(value).__name__
+    return _DECISIONS.get(name, name.lower())
+
+
+def _code(error: BaseException) -> str:
+    """The code with which the engine answers an exception."""
+    if isinstance(error, Refused):
+        return error.code
+    if isinstance(error, StoreUnavailable):
+        return "STORE_UNAVAILABLE"
+    return "SHUTTING_DOWN" if isinstance(error, asyncio.CancelledError) else "INTERNAL_ERROR"
+
+
+# --- the telemetry ---
 
 LOOK_SECONDS: Final = 1.0
 """Seconds between two looks for an SDK: each reads the environment."""

@@ -11,15 +11,12 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from enum import Enum
 from typing import Any, Final, Literal, TypeVar, cast
 
 from agui_bridge.errors import BridgeError, ConfigurationError
 from agui_bridge.protocol.field_rules import OBJECT, FieldRule, is_a, refuse_unfit, sequence_of
-
-__all__ = ["check_field_types", "checked_arguments", "rule_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

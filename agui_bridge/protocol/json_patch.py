@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["PatchError", "apply_patch"]
-
 
 class PatchError(ValueError):
     """A patch that is malformed or does not fit its document, which stays as it was."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agui_bridge.shapes.errors import code_schema
-from agui_bridge.shapes.readable_schema import OF_IDS, Schema, document
-
-__all__ = ["ANSWER", "FRAMES", "MESSAGE", "chat_frame", "chat_state"]
+from agui_bridge.shapes.readable_schema import OF_IDS, Schema, code_schema, document
 
 
 def _object(title: str, description: str, optional: tuple[str, ...] = (), **of: Any) -> Schema:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, get_args
 
 from ag_ui.core import Event, Interrupt, Message, ResumeEntry, RunAgentInput
 from pydantic import TypeAdapter
 
+from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, DECLINE_SCHEMA, approval_schema
+from agui_bridge.protocol.answers.forms import FormField
 from agui_bridge.protocol.dialects import STOP_REASON
 from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES
+from agui_bridge.protocol.previews import (
+    LONGEST_COMMAND,
+    LONGEST_DIFF,
+    LONGEST_PATH,
+    MOST_PATHS,
+)
 from agui_bridge.protocol.versions import NEWEST, SPOKEN
-from agui_bridge.protocol.wire.refusals import RefusalChoice
-from agui_bridge.shapes.errors import code_schema
-from agui_bridge.shapes.readable_schema import OF_IDS, REF, Schema, document, schema_of, within
-
-__all__ = ["events", "from_clients", "interrupt", "resume", "run_input"]
+from agui_bridge.protocol.wire.run_events import RefusalChoice
+from agui_bridge.shapes.readable_schema import (
+    OF_IDS,
+    REF,
+    Schema,
+    code_schema,
+    document,
+    schema_of,
+    title_of,
+    within,
+)
 
 VERSION_PATTERN: Final = r"^(0\.|1\.[0-9]{1,6}$|(?![0-9]{1,6}\.[0-9]{1,6}$))"
 """What is no other major version; what can't be read counts as the newest."""
@@ -156,6 +170,61 @@ def interrupt() -> Schema:
     )
 
 
+def preview() -> Schema:
+    """What the call of an approval would do, as its interrupt carries it."""
+    cut = {
+        "type": "boolean",
+        "title": "Cut",
+        "description": "Whether it lacks its end. Nobody can approve the call then.",
+    }
+    path: Schema = {"type": "string", "minLength": 1, "maxLength": LONGEST_PATH}
+    diff: dict[str, Schema] = {
+        "paths": {
+            "type": "array",
+            "title": "Paths",
+            "description": "Of the files, as the person knows them.",
+            "items": path,
+            "minItems": 1,
+            "maxItems": MOST_PATHS,
+        },
+        "diff": {
+            "type": "string",
+            "title": "Diff",
+            "description": "A unified diff; empty where nothing would change.",
+            "maxLength": LONGEST_DIFF,
+        },
+    }
+    command: dict[str, Schema] = {
+        "command": {
+            "type": "string",
+            "title": "Command",
+            "description": "As a person would type it, perhaps on several lines.",
+            "minLength": 1,
+            "maxLength": LONGEST_COMMAND,
+        },
+        "folder": {**path, "title": "Folder", "description": "Where it would run."},
+    }
+    return document(
+        "preview",
+        "Preview",
+        "What the call of an approval would do: `metadata.agui_bridge.preview` of its interrupt. "
+        "It is shown beside the call's arguments, and never for them. Its texts are the agent's: "
+        "mark what hides in them, and offer no approval where not all of it is shown.",
+        {"oneOf": [_kind("diff", {**diff, "cut": cut}), _kind("command", {**command, "cut": cut})]},
+    )
+
+
+def _kind(name: str, members: dict[str, Schema]) -> Schema:
+    told = {"const": name, "title": "Type", "description": "Which kind this is."}
+    return {
+        "type": "object",
+        "title": name.title(),
+        "description": f"A {name}.",
+        "required": ["type", *members],
+        "properties": {"type": told, **members},
+    }
+
+
 def events() -> Schema:
     """Every event that the bridge puts on the wire, to clients of any version."""
     made = schema_of(Event, nullable=from_clients())
@@ -266,3 +335,88 @@ def _reachable(defs: dict[str, Schema], names: Iterable[str]) -> dict[str, Schem
             references = (node.get("$ref") for node in within(defs[name]))
             pending += [ref.removeprefix(REF) for ref in references if isinstance(ref, str)]
     return {name: schema for name, schema in defs.items() if name in found}
+
+
+# --- the payloads of answers: tool approvals, confirmations, and the fields of a form ---
+
+_SAID = {
+    "approved": "Whether the tool may run; nothing but true is an approval.",
+    "reason": "Why, in the words of who decided; it reaches the agent.",
+    "editedArgs": "Arguments in the place of those asked about, whole; they satisfy the tool's "
+    "parameter schema. Only where the interrupt's responseSchema has it.",
+    "respond": "A text in place of the tool's result, which is then not executed; `approved` is "
+    "false. Only where the interrupt's responseSchema has it.",
+    "confirm": "Whether to go on.",
+    "declined": "Says that the person would not answer. Only where the interrupt's responseSchema "
+    "has it, beside the answer.",
+}
+_FIELD = {
+    "name": "The key of its value in the payload.",
+    "type": "text (a string), confirm (a boolean) or select (one of options).",
+    "label": "What people read; empty when there is none.",
+    "required": "Whether it must be filled in.",
+    "options": "What a select offers.",
+}
+
+
+def decisions() -> Schema:
+    """What `payload` may be for each kind of question the bridge itself makes a schema for."""
+    shape = _described(schema_of(FormField), _FIELD)
+    for value in shape["properties"].values():
+        value.pop("default", None)
+    shape["properties"]["options"]["minItems"] = 1
+    field = {
+        "title": "Form field",
+        "description": "One field of a form, as interfaces that know no JSON Schema show it.",
+        "type": "object",
+        "required": [name for name in shape["properties"] if name != "options"],
+        "properties": shape["properties"],
+        "if": {"properties": {"type": {"const": "select"}}},
+        "then": {"required": ["options"]},
+        "else": {"not": {"required": ["options"]}},
+    }
+    approval = {
+        "title": "Tool approval",
+        "description": "The payload that answers whether a tool call may run. Unknown members "
+        "reach the agent.",
+        **_described(approval_schema(None, editable=True, respond=True), _SAID),
+    }
+    confirmation = {
+        "title": "Confirmation",
+        "description": "The payload that answers a plain confirmation.",
+        **_described(CONFIRM_SCHEMA, _SAID),
+    }
+    decline = {
+        "title": "Decline",
+        "description": "The payload that declines to answer a question which offers that: its "
+        "responseSchema is an anyOf of the answer and of this.",
+        **_described(DECLINE_SCHEMA, _SAID),
+    }
+    return document(
+        "decisions",
+        "Decisions",
+        "Payloads of resume entries for the questions whose schema is the bridge's own, and the "
+        "fields of a form. What a question accepts is its responseSchema: that of an approval is "
+        "this one with the tool's own parameters as editedArgs.",
+        {
+            "anyOf": [
+                {"$ref": REF + "ToolApproval"},
+                {"$ref": REF + "Confirmation"},
+                {"$ref": REF + "Decline"},
+            ],
+            "$defs": {
+                "Confirmation": confirmation,
+                "Decline": decline,
+                "FormField": field,
+                "ToolApproval": approval,
+            },
+        },
+    )
+
+
+def _described(schema: Mapping[str, Any], said: Mapping[str, str]) -> Schema:
+    properties = {
+        name: {**value, "title": title_of(name), "description": said[name]}
+        for name, value in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}

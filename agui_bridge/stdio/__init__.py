@@ -6,8 +6,3 @@ the process is trusted: there are no credentials.
 
 Source: NexAU's RFC-0001, "Phase 4"; docs/stopping.md.
 """
-
-from agui_bridge.stdio.lines import Pipes, take_over_pipes
-from agui_bridge.stdio.server import StdioBridge, serve_stdio
-
-__all__ = ["Pipes", "StdioBridge", "serve_stdio", "take_over_pipes"]

@@ -12,31 +12,10 @@ from typing import Final
 
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.dialects import ParsedInput, parse_input
-from agui_bridge.protocol.input_limits import InputLimits
-from agui_bridge.protocol.json_values import MAX_DEPTH
+from agui_bridge.protocol.json_values import MAX_DEPTH, InputLimits
 from agui_bridge.protocol.threads.records import Json, Principal
-from agui_bridge.surfaces.ids import check_text_id
-from agui_bridge.surfaces.json_text import parse_json
+from agui_bridge.surfaces.reading import check_text_id, parse_json, tells_calls
 from agui_bridge.surfaces.session_stop import DEFAULT_USER, SessionStop
-
-__all__ = [
-    "FAILED",
-    "INVALID_PARAMS",
-    "INVALID_REQUEST",
-    "METHOD_NOT_FOUND",
-    "PARSE_ERROR",
-    "WAITING",
-    "Query",
-    "Request",
-    "RpcError",
-    "agent_named",
-    "event_line",
-    "message_line",
-    "principal_named",
-    "read_query",
-    "read_request",
-    "read_stop",
-]
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -163,20 +142,22 @@ class Query:
         principal: the caller.
         parsed: the run's input.
         simple: whether NexAU's params were sent: a query is answered with plain text then.
+        tells_calls: whether questions say in their message what they would let run.
     """
 
     agent: str | None
     principal: Principal
     parsed: ParsedInput
     simple: bool
+    tells_calls: bool
 
 
 def read_query(params: Mapping[str, Json], limits: InputLimits, mint: Callable[[], str]) -> Query:
     """Read the params of `agent.stream` and `agent.query`.
 
-    A RunAgentInput and `agent`; or NexAU's `messages`, `user_id`, `session_id`, `context` and
-    `variables`, with `agent` and `resume` besides. The last two of NexAU's are in `forwardedProps`
-    as they came; the context is also the input's own, where every value is text.
+    A RunAgentInput, `agent` and `tell`; or NexAU's `messages`, `user_id`, `session_id`, `context`
+    and `variables`, with `agent`, `resume` and `tell` besides. The last two of NexAU's are in
+    `forwardedProps` as they came; the context is also the input's own, where every value is text.
 
     Args:
         params: as they came.
@@ -186,11 +167,11 @@ def read_query(params: Mapping[str, Json], limits: InputLimits, mint: Callable[[
     Raises:
         Refused: INVALID_INPUT and the like, naming the field.
     """
-    agent = _text(params, "agent")
+    agent, tells = _text(params, "agent"), tells_calls(params.get("tell"))
     if "threadId" in params or "runId" in params:
-        body = {name: value for name, value in params.items() if name != "agent"}
+        body = {name: value for name, value in params.items() if name not in ("agent", "tell")}
         body = {"runId": mint(), "messages": [], "protocolVersion": "1.0", **body}
-        return Query(agent, Principal(), parse_input(body, limits, "ag-ui"), simple=False)
+        return Query(agent, Principal(), parse_input(body, limits, "ag-ui"), False, tells)
     body = {
         "threadId": _text(params, "session_id") or mint(),
         "runId": mint(),
@@ -204,7 +185,7 @@ def read_query(params: Mapping[str, Json], limits: InputLimits, mint: Callable[[
         body["forwardedProps"] = props
     principal = principal_named(_text(params, "user_id"), limits.max_id_bytes)
     named = agent if agent is not None else _text(params, "agent_id")
-    return Query(named, principal, parse_input(body, limits, "ag-ui"), simple=True)
+    return Query(named, principal, parse_input(body, limits, "ag-ui"), True, tells)
 
 
 def read_stop(params: Mapping[str, Json], max_id_bytes: int) -> tuple[Principal, SessionStop]:

@@ -7,13 +7,144 @@ as a pipe. Both threads are daemons: one that waits for a peer never keeps the p
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import os
 import queue
+import signal
+import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
+from typing import Any, Final
 
-__all__ = ["LineReader", "LineTooLong", "LineWriter", "Pipes", "take_over_pipes"]
+from agui_bridge.engine.engine import Engine
+from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.streaming.event_stream import EventStream
+from agui_bridge.engine.streaming.pipe import Pipe
+
+# --- what a process over pipes has under way, and how it comes to its end ---
+
+logger: Final = logging.getLogger("agui_bridge")
+
+_POLL: Final = 0.05
+_LAST_SECONDS: Final = 5.0
+
+
+class Running:
+    """A run whose events go to one request.
+
+    Attributes:
+        key: the thread that it is for.
+        begun: set once its first event was read, or it has ended without one.
+    """
+
+    def __init__(self, engine: Engine, submission: Submission) -> None:
+        self._engine = engine
+        self.key = submission.key
+        self.pipe: Pipe
+        self.stream: EventStream
+        self.pipe, self.stream = engine.submit(submission)
+        self.begun = asyncio.Event()
+
+    async def leave(self, patience: float, force: asyncio.Event) -> None:
+        """Stop it, within some seconds; what was approved is carried out before."""
+        await self.begun.wait()
+        until = asyncio.get_running_loop().time() + patience
+        while (execution := self._engine.running.get(self.key)) is not None:
+            late = force.is_set() or asyncio.get_running_loop().time() >= until
+            if execution.stream is not self.stream:
+                break
+            if late or not execution.approved_calls:
+                execution.request_stop(force=late, timeout=patience)
+                if late:
+                    return
+            await asyncio.sleep(_POLL)
+        if self.stream.terminal is None:
+            # It waits for a run of another request.
+            self.pipe.detach()
+
+
+@contextlib.contextmanager
+def ending_signals(told: Callable[[], object]) -> Iterator[None]:
+    """Tell of SIGTERM and SIGINT as long as the context lasts.
+
+    Args:
+        told: is called at each.
+    """
+    loop = asyncio.get_running_loop()
+    taken = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # Other platforms, and loops beside the main thread, have none.
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, told)
+            taken.append(number)
+    try:
+        yield
+    finally:
+        for number in taken:
+            loop.remove_signal_handler(number)
+
+
+class Ending:
+    """How a process over pipes comes to its end: something it does is over, or a signal comes.
+
+    Attributes:
+        begun: set once it ends.
+        forced: set by a second signal.
+    """
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.forced = asyncio.Event()
+
+    async def wait_for(
+        self, *ways: Coroutine[Any, Any, object], then: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Go all the ways at once until the end, and wind down; what one raised is raised then.
+
+        Args:
+            ways: what is done; the first that is over ends them all.
+            then: winds down. A second signal may come meanwhile.
+        """
+        tasks = [asyncio.ensure_future(way) for way in (*ways, self.begun.wait())]
+        with ending_signals(self._signalled):
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                ended = await asyncio.gather(*tasks, return_exceptions=True)
+                await then()
+        for error in ended:
+            if isinstance(error, Exception):
+                raise error
+
+    def _signalled(self) -> None:
+        if self.begun.is_set():
+            self.forced.set()
+        self.begun.set()
+
+
+@contextlib.contextmanager
+def leaving_threads_behind() -> Iterator[None]:
+    """Let the process end soon after the context, whatever threads it has."""
+    try:
+        yield
+    finally:
+        # Everything is stored and answered. A tool's thread that never ends can't be cancelled,
+        # and Python would wait for it.
+        last = threading.Timer(_LAST_SECONDS, _leave_threads_behind)
+        last.daemon = True
+        last.start()
+
+
+def _leave_threads_behind() -> None:
+    logger.warning("a tool's thread does not end; it is left behind")
+    logging.shutdown()
+    sys.stderr.flush()
+    os._exit(0)
+
 
 _PIECE = 64 * 1024
 

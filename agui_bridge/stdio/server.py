@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
-import signal
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Final, Protocol
 
 from agui_bridge.engine.engine import Engine, mint
-from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.streaming.event_stream import EventStream
-from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES, Refused, StoreUnavailable
 from agui_bridge.protocol.wire.sse import Decoder
 from agui_bridge.stdio.json_rpc import (
@@ -33,15 +29,12 @@ from agui_bridge.stdio.json_rpc import (
     read_request,
     read_stop,
 )
-from agui_bridge.stdio.lines import LineReader, LineTooLong, LineWriter, Pipes
-from agui_bridge.surfaces.json_text import as_text
+from agui_bridge.stdio.lines import Ending, LineReader, LineTooLong, LineWriter, Pipes, Running
+from agui_bridge.surfaces.reading import as_text, say_call
 from agui_bridge.surfaces.session_stop import stop_session
-
-__all__ = ["StdioBridge", "serve_stdio"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
-_POLL: Final = 0.05
 _METHODS: Final = ("agent.stream", "agent.query", "agent.stop")
 
 
@@ -85,40 +78,6 @@ async def serve_stdio(bridge: StdioBridge, pipes: Pipes) -> None:
         await bridge.aclose()
 
 
-class _Running:
-    """A run whose events go to one request.
-
-    Attributes:
-        key: the thread that it is for.
-        begun: set once its first event was read, or it has ended without one.
-    """
-
-    def __init__(self, engine: Engine, submission: Submission) -> None:
-        self._engine = engine
-        self.key = submission.key
-        self.pipe: Pipe
-        self.stream: EventStream
-        self.pipe, self.stream = engine.submit(submission)
-        self.begun = asyncio.Event()
-
-    async def leave(self, patience: float, force: asyncio.Event) -> None:
-        """Stop it, within some seconds; what was approved is carried out before."""
-        await self.begun.wait()
-        until = asyncio.get_running_loop().time() + patience
-        while (execution := self._engine.running.get(self.key)) is not None:
-            late = force.is_set() or asyncio.get_running_loop().time() >= until
-            if execution.stream is not self.stream:
-                break
-            if late or not execution.approved_calls:
-                execution.request_stop(force=late, timeout=patience)
-                if late:
-                    return
-            await asyncio.sleep(_POLL)
-        if self.stream.terminal is None:
-            # It waits for a run of another request.
-            self.pipe.detach()
-
-
 class _Server:
     def __init__(self, bridge: StdioBridge, engine: Engine, pipes: Pipes) -> None:
         settings = bridge.settings
@@ -129,52 +88,19 @@ class _Server:
         self._writer = LineWriter(pipes.stdout, settings.stall_timeout)
         self._tasks: set[asyncio.Task[None]] = set()
         self._ids: set[str | int] = set()
-        self._running: set[_Running] = set()
+        self._running: set[Running] = set()
         self._leaving: list[asyncio.Future[None]] = []
-        self._ending = asyncio.Event()
-        self._force = asyncio.Event()
+        self._end = Ending()
 
     # --- its life ---
 
     async def run(self) -> None:
         """Serve to the end."""
-        ways = [self._read(), self._writer.gone.wait(), self._ending.wait()]
-        watched = [asyncio.ensure_future(way) for way in ways]
-        with self._signals():
-            try:
-                await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in watched:
-                    task.cancel()
-                ended = await asyncio.gather(*watched, return_exceptions=True)
-                await self._wind_down()
-        for error in ended:
-            if isinstance(error, Exception):
-                raise error
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        taken = []
-        for number in (signal.SIGTERM, signal.SIGINT):
-            # Other platforms, and loops beside the main thread, have none.
-            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, self._signalled)
-                taken.append(number)
-        try:
-            yield
-        finally:
-            for number in taken:
-                loop.remove_signal_handler(number)
-
-    def _signalled(self) -> None:
-        if self._ending.is_set():
-            self._force.set()
-        self._ending.set()
+        await self._end.wait_for(self._read(), self._writer.gone.wait(), then=self._wind_down)
 
     async def _wind_down(self) -> None:
         """Stop what runs, and answer every request that was read."""
-        self._ending.set()
+        self._end.begun.set()
         for running in tuple(self._running):
             self._leave(running)
         limit = self._settings.shutdown_grace + 2 * self._settings.cancel_grace
@@ -186,8 +112,8 @@ class _Server:
             leaving.cancel()
         await asyncio.gather(*self._leaving, return_exceptions=True)
 
-    def _leave(self, running: _Running) -> None:
-        leaving = running.leave(self._settings.shutdown_grace, self._force)
+    def _leave(self, running: Running) -> None:
+        leaving = running.leave(self._settings.shutdown_grace, self._end.forced)
         self._leaving.append(asyncio.ensure_future(leaving))
 
     # --- requests ---
@@ -254,10 +180,12 @@ class _Server:
     async def _ask(self, request: Request) -> Any:
         query = read_query(request.params, self._settings.input_limits, mint)
         agent = self._bridge.agents[agent_named(query.agent, self._bridge.agents)]
-        running = _Running(self._engine, Submission(agent, query.principal, query.parsed))
+        words = say_call if query.tells_calls else None
+        submission = Submission(agent, query.principal, query.parsed, words=words)
+        running = Running(self._engine, submission)
         self._running.add(running)
         try:
-            if self._ending.is_set():
+            if self._end.begun.is_set():
                 self._leave(running)
             if request.method == "agent.stream":
                 await self._stream(request, running)
@@ -269,7 +197,7 @@ class _Server:
             running.pipe.detach()
             self._running.discard(running)
 
-    async def _stream(self, request: Request, running: _Running) -> None:
+    async def _stream(self, request: Request, running: Running) -> None:
         decoder, line = Decoder(), event_line(request)
         while chunk := await running.pipe.read():
             running.begun.set()
@@ -278,7 +206,7 @@ class _Server:
             if self._writer.gone.is_set():
                 running.pipe.detach()
 
-    async def _query(self, request: Request, query: Query, running: _Running) -> Any:
+    async def _query(self, request: Request, query: Query, running: Running) -> Any:
         decoder, text = Decoder(), _LastText()
         while chunk := await running.pipe.read():
             running.begun.set()

@@ -23,16 +23,20 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
     ThreadRecord,
 )
-from agui_bridge.stores.audit import AuditStore
-from agui_bridge.stores.deliveries import DeliveryStore
-from agui_bridge.stores.grants import GrantStore
+from agui_bridge.stores.decisions import AuditStore, GrantStore
+from agui_bridge.stores.deliveries import Asked, Delivery, DeliveryState, DeliveryStore
 from agui_bridge.stores.servers import ServerStore
 
 __all__ = [
     "ABSENT",
+    "EVERY_QUESTION",
+    "Asked",
     "AuditStore",
     "Change",
     "Committed",
+    "Delivery",
+    "DeliveryState",
+    "DeliveryStore",
     "Due",
     "Expected",
     "GrantStore",
@@ -41,6 +45,7 @@ __all__ = [
     "InterruptStatus",
     "Loaded",
     "Place",
+    "QuestionFilter",
     "Renewed",
     "ServerStore",
     "StopRequest",
@@ -116,6 +121,31 @@ class ThreadRow:
     open_interrupts: int
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionFilter:
+    """Which of a scope's interrupts are meant.
+
+    Attributes:
+        agent: its name; None is any.
+        tool: name of the tool whose call is asked about; None is any, and none.
+        thread: its id; None is any.
+        status: with OPEN those that have expired by the store's clock are left out; None is any.
+    """
+
+    agent: str | None = None
+    tool: str | None = None
+    thread: str | None = None
+    status: InterruptStatus | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether only those are meant that wait for an answer, and have not expired."""
+        return self.status is InterruptStatus.OPEN
+
+
+EVERY_QUESTION = QuestionFilter()
+"""All interrupts of a scope."""
+
 Place = tuple[float, str, str, int, str]
 """A place in the list of a scope's interrupts: when it was raised, agent, thread, position, id."""
 
@@ -147,7 +177,8 @@ class Due:
 
     Attributes:
         key: the thread.
-        reason: its lease is over, or its every ask has expired.
+        reason: its lease is over; or its every ask has expired, or it does nothing and a look after
+            work that it has left is due.
     """
 
     key: ThreadKey
@@ -163,6 +194,14 @@ class Store(Protocol):
     A call that is cancelled takes place whole or not at all, possibly later than the
     cancellation, and leaves the store usable.
     """
+
+    @property
+    def process(self) -> str:
+        """What names this process to the others that share the store, in the leases that it takes.
+
+        Empty where none hears of another one. See `stores/announcements.py`.
+        """
+        ...
 
     @property
     def audit(self) -> AuditStore:
@@ -314,46 +353,29 @@ class Store(Protocol):
     async def list_interrupts(
         self,
         scope: str,
+        which: QuestionFilter = EVERY_QUESTION,
         *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
         after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
-        """List a scope's interrupts, oldest first, optionally of one agent, tool, thread, status.
+        """List a scope's interrupts, oldest first.
 
         Args:
             scope: whose.
-            agent: its name; None is any.
-            tool: name of the tool whose call is asked about; None is any, and none.
-            thread: its id; None is any.
-            status: with OPEN those that have expired by the store's clock are left out; None is
-                any.
+            which: of these.
             after: only those behind this place, whether or not anything stands there now.
             limit: as many at most.
         """
         ...
 
     async def count_interrupts(
-        self,
-        scope: str,
-        *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
-        most: int | None = None,
+        self, scope: str, which: QuestionFilter = EVERY_QUESTION, *, most: int | None = None
     ) -> int:
         """How many `list_interrupts` would list of a scope's.
 
         Args:
             scope: whose.
-            agent: its name; None is any.
-            tool: name of the tool whose call is asked about; None is any, and none.
-            thread: its id; None is any.
-            status: as there.
+            which: of these.
             most: counts no further than this, so that it costs no more; None is all.
         """
         ...

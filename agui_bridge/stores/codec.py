@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
 
 from agui_bridge.frozen import replace
+from agui_bridge.protocol.grants import Grant
+from agui_bridge.protocol.previews import read_preview
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation, Remember
-from agui_bridge.protocol.threads.audit_chain import ChainHead
-from agui_bridge.protocol.threads.kept import Kept
+from agui_bridge.protocol.threads.checkpoint import BegunAct, Checkpoint
+from agui_bridge.protocol.threads.completed_part import CompletedPart
+from agui_bridge.protocol.threads.record_parts import ChainHead, LeaseTerm, PauseHold, Watch
 from agui_bridge.protocol.threads.records import (
     RECORD_FORMAT,
     AuditEntry,
@@ -34,18 +37,6 @@ from agui_bridge.protocol.threads.records import (
     Vote,
 )
 
-__all__ = [
-    "decode",
-    "decode_interrupt",
-    "decode_receipt",
-    "decode_thread",
-    "encode",
-    "encode_interrupt",
-    "encode_receipt",
-    "encode_thread",
-    "format_of",
-]
-
 # An encoder is kept, because `json.dumps` builds a new one for every call with separators.
 encode: Callable[[Json], str] = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 """Any JSON value as text."""
@@ -55,6 +46,8 @@ decode: Callable[[str], Json] = json.JSONDecoder().decode
 
 
 _FORMAT: Final = re.compile(r'\{"format":(\d{1,9}),')
+
+_POINT: Final = tuple(field.name for field in fields(Checkpoint))
 
 _RULE_FIELDS: Final = frozenset(field.name for field in fields(ApprovalRule))
 
@@ -92,6 +85,11 @@ def encode_thread(record: ThreadRecord) -> str:
             "askers": record.askers,
             "chain": (head := record.chain)
             and [head.chain, head.seq, head.mac, head.batch, dict(head.sealed)],
+            "watch": (left := record.watch)
+            and [left.note, left.at, left.until, left.askers, left.looks],
+            "hold": record.hold and record.hold.token,
+            # Few threads have one: the others take no room for it.
+            **({"checkpoint": _point(point)} if (point := record.checkpoint) is not None else {}),
         }
     )
 
@@ -117,12 +115,30 @@ def decode_thread(text: str, key: ThreadKey) -> ThreadRecord:
         archived=tuple(data.get("archived", ())),
         archived_until=data.get("archived_until"),
         returned=tuple(data.get("returned", ())),
-        kept=Kept(kept[0], tuple(kept[1])) if (kept := data.get("kept")) else None,
+        kept=CompletedPart(kept[0], tuple(kept[1])) if (kept := data.get("kept")) else None,
         memo=data.get("memo"),
         askers=tuple(data.get("askers", ())),
         chain=ChainHead(*chain) if (chain := data.get("chain")) else None,
+        watch=_watch(left) if (left := data.get("watch")) else None,
+        checkpoint=_checkpoint(point) if (point := data.get("checkpoint")) else None,
+        hold=PauseHold(held, LeaseTerm(0.0)) if (held := data.get("hold")) else None,
         format=data.get("format", 0),
     )
+
+
+def _point(point: Checkpoint) -> dict[str, Json]:
+    written = {name: getattr(point, name) for name in _POINT}
+    return written | {"input": dict(point.input), "begun": [asdict(act) for act in point.begun]}
+
+
+def _checkpoint(written: dict[str, Any]) -> Checkpoint:
+    lists = {name: tuple(written[name]) for name in ("roles", "brought", "tokens")}
+    return Checkpoint(**written | lists | {"begun": tuple(BegunAct(**a) for a in written["begun"])})
+
+
+def _watch(written: list[Any]) -> Watch:
+    note, at, until, askers, looks = written
+    return Watch(note, at, until, tuple(askers), looks)
 
 
 def format_of(beginning: str) -> int:
@@ -156,8 +172,9 @@ def encode_interrupt(interrupt: Interrupt) -> str:
             "status": interrupt.status,
             "message": interrupt.message,
             "tool_call": call and [call.id, call.name, dict(call.args)],
-            # Here, where Redis looks for the tool: what the agent says stands behind it.
+            # Here, where stores look for the tools: what the agent says stands behind them.
             "about_tool": interrupt.about_tool,
+            "about_tools": _lines(interrupt.about_tools),
             "response_schema": _plain(interrupt.response_schema),
             "allowed": interrupt.allowed,
             "expires_at": interrupt.expires_at,
@@ -173,8 +190,19 @@ def encode_interrupt(interrupt: Interrupt) -> str:
             "joined_by": interrupt.joined_by,
             "rule": interrupt.rule and asdict(interrupt.rule),
             "votes": [_vote(vote) for vote in interrupt.votes],
+            "preview": interrupt.preview and interrupt.preview.to_json(),
         }
     )
+
+
+def line_of(tool: str) -> str:
+    """What stands in the text of an interrupt about several tools if one of them is this one."""
+    return encode(_lines((tool,)))[1:-1]
+
+
+def _lines(tools: Sequence[str]) -> str:
+    """Names as one text, each on a line of its own, so that one is found in it by a text."""
+    return "\n".join(["", *map(encode, tools), ""]) if tools else ""
 
 
 def decode_interrupt(text: str) -> Interrupt:
@@ -199,11 +227,13 @@ def decode_interrupt(text: str) -> Interrupt:
         # Records of earlier versions have none.
         about=data.get("about"),
         about_tool=data.get("about_tool"),
+        about_tools=tuple(map(decode, data.get("about_tools", "").split("\n")[1:-1])),
         permits=data.get("permits", False),
         asked_by=data.get("asked_by"),
         joined_by=tuple(data.get("joined_by", ())),
         rule=_decode_rule(rule) if (rule := data.get("rule")) else None,
         votes=tuple(map(_decode_vote, data.get("votes", ()))),
+        preview=read_preview(preview) if (preview := data.get("preview")) else None,
     )
 
 
@@ -261,3 +291,25 @@ def _answer(answer: RecordedAnswer) -> list[Json]:
 
 def _plain(mapping: Mapping[str, Json] | None) -> dict[str, Json] | None:
     return None if mapping is None else dict(mapping)
+
+
+_MEMBERS = (
+    *("id", "scope", "agent", "tool", "rule", "holder", "held_by", "args", "matchers"),
+    *("granted_by", "created_at", "expires_at", "max_uses"),
+)
+
+
+def encode_grant(grant: Grant) -> str:
+    """Write what never changes of a decision."""
+    values = {name: getattr(grant, name) for name in _MEMBERS}
+    values |= {"args": dict(grant.args), "matchers": dict(grant.matchers)}
+    return encode(values)
+
+
+def decode_grant(
+    text: str, uses: int = 0, revoked_at: float | None = None, revoked_by: str | None = None
+) -> Grant:
+    """Read what `encode_grant` wrote, with what has changed since."""
+    data = decode(text)
+    grant = Grant(**{name: data[name] for name in _MEMBERS})
+    return replace(grant, uses=uses, revoked_at=revoked_at, revoked_by=revoked_by)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from agui_bridge.errors import Conflict, Fenced, WritesLost
 from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.transitions import Change
-from agui_bridge.protocol.threads.lease_term import LeaseTerm
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.record_parts import LeaseTerm, PauseHold
 from agui_bridge.protocol.threads.records import (
     RECORD_FORMAT,
     InterruptStatus,
@@ -22,19 +22,6 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores.base import Expected
 
-__all__ = [
-    "WAITING",
-    "Head",
-    "check_commit",
-    "given",
-    "is_in_doubt",
-    "join_stops",
-    "lease_holds",
-    "next_record",
-    "not_in_force",
-    "renewed",
-]
-
 WAITING = (InterruptStatus.OPEN, InterruptStatus.ANSWERED)
 """The statuses in which an interrupt can still expire."""
 
@@ -44,8 +31,8 @@ class Head:
     """What must be known of a stored thread before it is written to.
 
     Attributes:
-        lease: token of the lease; None unless the thread is running.
-        term: how long that lease holds.
+        lease: token of the lease of a running thread, or of an interrupted one's hold.
+        term: how long that holds.
     """
 
     version: int
@@ -58,13 +45,17 @@ class Head:
     @classmethod
     def of(cls, record: ThreadRecord) -> Head:
         """The head of a whole record."""
-        run = record.run if record.status is ThreadStatus.RUNNING else None
+        held: RunLease | PauseHold | None = None
+        if record.status is ThreadStatus.RUNNING:
+            held = record.run
+        elif record.status is ThreadStatus.INTERRUPTED:
+            held = record.hold
         return cls(
             version=record.version,
             write_id=record.write_id,
             created_at=record.created_at,
-            lease=run.token if run else None,
-            term=run.term if run else None,
+            lease=held.token if held else None,
+            term=held.term if held else None,
             stop=record.stop,
         )
 
@@ -116,15 +107,18 @@ def next_record(
     key: ThreadKey, change: Change, head: Head | None, write_id: str, now: float
 ) -> ThreadRecord:
     """The record as a commit stores it: the change's, with the store's own fields."""
-    run = change.record.run
-    if run is not None and change.lease_seconds is not None:
-        run = given(run, now, change.lease_seconds)
+    run, hold, seconds = change.record.run, change.record.hold, change.lease_seconds
+    if run is not None and seconds is not None:
+        run = given(run, now, seconds)
+    elif hold is not None and seconds is not None:
+        hold = held_on(hold, now, seconds)
     if run is not None and change.record.status is not ThreadStatus.RUNNING:
         run = not_in_force(run)
     return replace(
         change.record,
         key=key,
         run=run,
+        hold=hold,
         stop=head.stop if head else None,
         version=head.version + 1 if head else change.record.version,
         write_id=write_id,
@@ -139,6 +133,11 @@ def given(run: RunLease, now: float, seconds: float) -> RunLease:
     return replace(run, ends_at=now + seconds, given_at=now, doubted_until=None)
 
 
+def held_on(hold: PauseHold, now: float, seconds: float) -> PauseHold:
+    """The hold of a pause, taken or renewed now for so long."""
+    return PauseHold(hold.token, LeaseTerm(now + seconds, now))
+
+
 def not_in_force(run: RunLease) -> RunLease:
     """What is kept of the lease of a thread that is not running: nobody judges it."""
     if run.given_at is None and run.doubted_until is None:
@@ -146,8 +145,35 @@ def not_in_force(run: RunLease) -> RunLease:
     return replace(run, given_at=None, doubted_until=None)
 
 
+def term_written(record: ThreadRecord) -> LeaseTerm | None:
+    """The times that stores keep apart from a record's text: the lease's, or the hold's.
+
+    Also of a lease that is not in force: the database may be who computes it.
+    """
+    if record.hold is not None and record.status is not ThreadStatus.RUNNING:
+        return record.hold.term
+    return record.run.term if record.run is not None else None
+
+
+def with_term(record: ThreadRecord, term: LeaseTerm | None) -> ThreadRecord:
+    """A record with the times that `term_written` gave of it, which its text does not have."""
+    if term is None:
+        return record
+    running = record.status is ThreadStatus.RUNNING
+    if record.hold is not None and not running:
+        return replace(record, hold=replace(record.hold, term=term))
+    if (run := record.run) is None:
+        return record
+    given_at, until = term.given_at, term.doubted_until
+    run = replace(run, ends_at=term.ends_at, given_at=given_at, doubted_until=until)
+    return replace(record, run=run if running else not_in_force(run))
+
+
 def renewed(record: ThreadRecord, now: float, seconds: float) -> ThreadRecord:
-    """The record of a running thread whose lease holds on for so long."""
+    """The record of a thread whose lease, or hold, holds on for so long."""
+    if record.hold is not None:
+        # Whoever answers meanwhile has seen the same questions: no version changes.
+        return replace(record, hold=held_on(record.hold, now, seconds))
     assert record.run is not None, "a lease that holds is a run's"
     run = given(record.run, now, seconds)
     return replace(record, version=record.version + 1, run=run)
@@ -155,7 +181,8 @@ def renewed(record: ThreadRecord, now: float, seconds: float) -> ThreadRecord:
 
 def is_in_doubt(loaded: Loaded) -> bool:
     """Whether the lease of a thread ends too late, which nobody has noted (see `LeaseTerm`)."""
-    return loaded.run is not None and loaded.run.term.doubt(loaded.now) is not None
+    held = loaded.run or loaded.hold
+    return held is not None and held.term.doubt(loaded.now) is not None
 
 
 def join_stops(head: Head, stop: StopRequest) -> StopRequest:

@@ -14,8 +14,6 @@ from typing import Literal, Protocol
 from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.records import Json, ThreadKey
 
-__all__ = ["STATES", "Asked", "Delivery", "DeliveryState", "DeliveryStore"]
-
 DeliveryState = Literal["queued", "sent", "dropped", "dead"]
 """Queued until it is sent, dropped because it is not to be told any more, or given up (dead)."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from agui_bridge.stores.redis.store import RedisStore
     from agui_bridge.stores.sqlite.store import SqliteStore
 
-__all__ = ["inspect_store", "open_store"]
-
 SUPPORTED = (
     "`memory:` (lost with the process), `sqlite:///path` (one machine), "
     "`postgresql://user:password@host/database` or `redis://host` (any number of machines)"

@@ -12,16 +12,6 @@ from typing import Final, TypeVar
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.frozen import dataclass
 
-__all__ = [
-    "ConnectionCut",
-    "Preparation",
-    "advise",
-    "advised_before",
-    "note_preparation",
-    "noting_preparation",
-    "open_patiently",
-]
-
 T = TypeVar("T")
 
 logger: Final = logging.getLogger("agui_bridge")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["first_within"]
-
 
 def first_within(sizes: Iterable[tuple[str, int]], most_bytes: int | None) -> list[str]:
     """The ids of the first messages that fit together, one at least.

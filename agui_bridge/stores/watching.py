@@ -9,13 +9,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 
 from agui_bridge.errors import StoreUnavailable
 
-__all__ = ["ANY_STOP", "Wakeups"]
-
 LONGEST_SILENCE = 1.0
 """An item comes at least this often, in seconds."""
 
 ANY_STOP = "stop"
 """What is watched for stop requests, whichever thread they are for."""
+
+QUIET = object()
+"""What a look gives while it need not be repeated before the next item: a change would be told."""
 
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 0.5
@@ -38,6 +39,10 @@ class Wakeups:
         """Wake those who watch a thread; to be called on the event loop."""
         for event in self._waiting.get(key, ()):
             event.set()
+
+    def is_watched(self, key: Hashable) -> bool:
+        """Whether anybody watches a thread."""
+        return key in self._waiting
 
     async def watch(
         self,
@@ -85,7 +90,7 @@ async def _changed(
         latest = await _seen(look)
         if event.is_set() or latest != seen:
             return latest
-        pause = min(pause * 2, longest)
+        pause = LONGEST_SILENCE if latest is QUIET else min(pause * 2, longest)
     return seen
 
 

@@ -16,12 +16,10 @@ from typing import Any, Final
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.waiting import appears
 from agui_bridge.errors import Refused
-from agui_bridge.protocol.field_faults import IS_MISSING
+from agui_bridge.protocol.field_rules import IS_MISSING
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey, ThreadStatus
 from agui_bridge.protocol.threads.run_ends import StopResult
-from agui_bridge.surfaces.ids import check_text_id
-
-__all__ = ["DEFAULT_USER", "LONGEST_STOP", "SessionStop", "stop_options", "stop_session"]
+from agui_bridge.surfaces.reading import check_text_id
 
 LONGEST_STOP: Final = 600.0
 """Seconds that a graceful stop may be given at most."""

@@ -10,11 +10,9 @@ Needs the extra `testing`.
 
 from agui_bridge.testing.check import Check
 from agui_bridge.testing.checks import CHECKS
-from agui_bridge.testing.running import CheckResult, check_adapter, run_check
+from agui_bridge.testing.conversation import Failed as CheckFailed, Talk, talk
 from agui_bridge.testing.scenario import AdapterScenario, strings_of
-from agui_bridge.testing.suite import AdapterSuite
-from agui_bridge.testing.talk import Talk, talk
-from agui_bridge.testing.verdicts import Failed as CheckFailed
+from agui_bridge.testing.suite import AdapterSuite, CheckResult, check_adapter, run_check
 
 __all__ = [
     "CHECKS",

@@ -11,8 +11,6 @@ from agui_bridge.adapters import AdapterCapabilities
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.scenario import AdapterScenario
 
-__all__ = ["Check", "Table"]
-
 Body: TypeAlias = Callable[[Case], Awaitable[None]]
 
 
@@ -26,6 +24,7 @@ class Check:
         hint: what to look at in an adapter that fails it.
         needs: attributes of the scenario without which it does not apply.
         declared: a capability without which it does not apply.
+        optional: whether a suite passes over it where that is not declared.
         body: carries it out, and raises `CheckFailed`.
     """
 
@@ -35,6 +34,7 @@ class Check:
     needs: tuple[str, ...]
     declared: str | None
     body: Body
+    optional: bool = False
 
     def why_not(self, scenario: AdapterScenario, capabilities: AdapterCapabilities) -> str | None:
         """Why it does not apply to a scenario; None when it does.
@@ -43,12 +43,19 @@ class Check:
             scenario: of the adapter that is checked.
             capabilities: those that the adapter declares.
         """
+        if self.optional and not getattr(capabilities, self.declared or ""):
+            return self.whose
         for name in self.needs:
             if getattr(scenario, name) is None:
                 return f"the scenario has no `{name}`"
         if self.declared is not None and not getattr(capabilities, self.declared):
             return f"the adapter does not declare `{self.declared}`"
         return None
+
+    @property
+    def whose(self) -> str:
+        """Of which adapters it is, where it is optional."""
+        return f"only on adapters that declare `{self.declared}`"
 
 
 class Table:
@@ -68,6 +75,7 @@ class Table:
         hint: str,
         needs: tuple[str, ...] | None = None,
         declared: str | None = None,
+        optional: bool = False,
     ) -> Callable[[Body], Body]:
         """Add a function as a check; see `Check` for the arguments.
 
@@ -78,7 +86,7 @@ class Table:
         def add(body: Body) -> Body:
             sentence = " ".join((inspect.getdoc(body) or "").partition("\n\n")[0].split())
             id = body.__name__.replace("_", "-")
-            self.checks.append(Check(id, sentence, hint, needed, declared, body))
+            self.checks.append(Check(id, sentence, hint, needed, declared, body, optional))
             return body
 
         return add

@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import dataclasses
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import Event
 from pydantic import TypeAdapter, ValidationError
 
+from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.engine.engine import Engine
-from agui_bridge.engine.input.agent import Agent
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
+from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.protocol.wire.sse import Decoder
-from agui_bridge.testing.verdicts import Failed, expect
+from agui_bridge.stores.base import Store
 
-__all__ = ["Conversation", "Stream"]
+# --- how a check says that an adapter failed it ---
+
+
+class Failed(AssertionError):
+    """An adapter does not do what a check says; the message tells what was seen."""
+
+
+def expect(holds: bool, seen: str) -> None:
+    """Fail the check unless something holds.
+
+    Raises:
+        Failed: it does not; with what was seen instead.
+    """
+    if not holds:
+        raise Failed(seen)
+
 
 _EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 _AFTER_THE_END = frozenset({"AGUI004", "AGUI005"})
@@ -127,6 +146,8 @@ class Conversation:
 
     Attributes:
         thread: its id.
+        context: what the page shows, sent with each input: AG-UI's `description` and `value`.
+        forwarded: sent as `forwardedProps` with each input.
     """
 
     def __init__(
@@ -140,6 +161,8 @@ class Conversation:
         ids: str = "user",
     ) -> None:
         self.thread = thread
+        self.context: Sequence[Json] = ()
+        self.forwarded: Mapping[str, Json] = {}
         self._principal = principal or Principal()
         self._ids = ids
         self._engine = engine
@@ -207,8 +230,13 @@ class Conversation:
             body["tools"] = list(tools)
         if state is not None:
             body["state"] = state
+        if self.context:
+            body["context"] = list(self.context)
+        props = dict(self.forwarded)
         if newest is not None:
-            body["forwardedProps"] = {"agui_bridge": {"newest": newest}}
+            props["agui_bridge"] = {"newest": newest}
+        if props:
+            body["forwardedProps"] = props
         call = Submission(self._agent, self._principal, parse_input(body), on_disconnect="continue")
         return Stream(self._engine.submit(call)[0], self._patience)
 
@@ -266,3 +294,97 @@ def _validate(events: Sequence[Mapping[str, Any]]) -> None:
         if finding.severity == "error" and not (refused and finding.rule in _AFTER_THE_END)
     ]
     expect(not found, f"the stream breaks the protocol: {'; '.join(found)} in {kinds}")
+
+
+class Talk(Conversation):
+    """One thread with an agent; `talk` makes it.
+
+    `say`, `answer` and `cancel` send an input and read its stream to the end, `begin` leaves the
+    reading to you. Every stream is held to the protocol.
+    """
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        engine: Engine,
+        agent: str,
+        thread: str,
+        patience: float,
+        principal: Principal,
+    ) -> None:
+        found = bridge.find(agent)
+        ids = f"user-{secrets.token_hex(4)}"
+        super().__init__(engine, found, thread, patience, principal=principal, ids=ids)
+        self._bridge = bridge
+        self._store = engine.store
+        self._key = ThreadKey(principal.scope, agent, thread)
+
+    async def stop(self, *, force: bool = False, timeout: float = 5.0) -> StopResult:
+        """Stop what the thread does, and wait until it is over.
+
+        Args:
+            force: cancel at once instead of letting a running tool finish.
+            timeout: seconds that a graceful stop may take.
+        """
+        return await self._bridge.stop(
+            self._key.agent,
+            self.thread,
+            force=force,
+            timeout=timeout,
+            principal=self._principal,
+        )
+
+    async def state(self) -> Json:
+        """The state that the agent shares with its frontend."""
+        loaded = await self._store.load(self._key)
+        return loaded.record.state if loaded.record is not None else None
+
+
+@contextlib.asynccontextmanager
+async def talk(
+    bridge: Bridge,
+    agent: str,
+    *,
+    thread: str = "test",
+    store: str | Store = "memory:",
+    principal: Principal | None = None,
+    patience: float = 10.0,
+) -> AsyncIterator[Talk]:
+    """Open a bridge on a store of its own, and talk to one of its agents.
+
+    ::
+
+        async def test_nothing_is_deleted_unasked():
+            async with talk(bridge, "ops") as ops:
+                asked = await ops.say("Clean up the users")
+                assert asked.asks[0]["message"] == "Delete 1234 rows of users?"
+                done = await ops.answer(asked, {"approved": True})
+                assert done.text == "Done: 1234 rows of users deleted."
+
+    The bridge is closed at the end, and has its own store and settings again; what still runs then
+    has `patience` seconds to end. Use a file
+    (`sqlite:///{tmp_path}/test.db`) twice to see what survives a restart.
+
+    Args:
+        bridge: not open yet.
+        agent: the name of the agent.
+        thread: the id of the thread.
+        store: what takes the place of the bridge's store meanwhile.
+        principal: who talks; the default principal by default.
+        patience: seconds that a stream may be silent.
+
+    Raises:
+        ConfigurationError: the bridge is open, or the validator (extra `testing`) is missing.
+        Refused: there is no such agent.
+        Failed: while you read: a stream is silent for too long, or breaks the protocol.
+    """
+    own, settings = bridge.store, bridge.settings
+    bridge.store = store
+    grace = min(settings.shutdown_grace, patience)
+    bridge.settings = dataclasses.replace(settings, shutdown_grace=grace)
+    try:
+        engine = await bridge.open()
+        yield Talk(bridge, engine, agent, thread, patience, principal or Principal())
+    finally:
+        await bridge.aclose()
+        bridge.store, bridge.settings = own, settings

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields
 
 from agui_bridge.adapters import Adapter, AdapterCapabilities
+from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["AdapterScenario", "strings_of"]
-
 _SHORTEST_SECRET = 6
 _COUNTED = (
-    *("approval", "parallel", "question", "beside", "twice", "stages", "nested", "acting", "free"),
+    *("approval", "parallel", "question", "beside", "twice", "stages", "nested", "acting"),
+    *("free", "amid", "later"),
 )
 """Messages whose effects are counted."""
 
@@ -54,7 +55,11 @@ class AdapterScenario:
         stages: a message on which it asks for approval, and then executes another call unasked.
         nested: a message on which a sub-agent asks for approval of a call of its own.
         acting: a message on which it carries out one call after another unasked, each for a moment.
+        amid: a message on which it begins a call unasked, whose tool asks a question at that call
+            and is carried out once `answer` has answered it.
         free: a message that makes it ask a question to which any JSON is an answer.
+        later: a message on which it begins work and ends its run; the work asks for approval of one
+            tool call then.
         image: what is said beside a picture that it can look at.
         heard: what its model was told last: all of that request, as JSON, noted at the model.
         edited: other arguments that the call of `approval` may be approved with.
@@ -62,6 +67,8 @@ class AdapterScenario:
             of each execution of a tool, and the payload of each answer that arrived.
         restart: ends the framework and starts it again, if that can be done.
         unreachable: makes the adapter of a framework that can't be reached.
+        reached: serves a process's bridge where its framework calls back, for as long as the
+            process lives.
         private: the texts of a continuation that nobody else may see; by default all but what
             the question shows itself, names of tools, ids of `run.mint`, and what stands in the
             conversation.
@@ -87,12 +94,15 @@ class AdapterScenario:
     nested: str | None = None
     acting: str | None = None
     free: str | None = None
+    amid: str | None = None
+    later: str | None = None
     image: str | None = None
     heard: Callable[[], Json | Awaitable[Json]] | None = None
     edited: Mapping[str, Json] | None = None
     executed: Callable[[], Sequence[Json] | Awaitable[Sequence[Json]]] | None = None
     restart: Callable[[], Awaitable[None]] | None = None
     unreachable: Callable[[], Adapter] | None = None
+    reached: Callable[[Bridge], AbstractAsyncContextManager[None]] | None = None
     private: Callable[[Json], Iterable[str]] = strings_of
     elsewhere: Collection[str] = ()
     patience: float = 10.0

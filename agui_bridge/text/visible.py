@@ -20,17 +20,6 @@ from typing import Final
 
 from agui_bridge.text.unicode_ranges import DEFAULT_IGNORABLE, EXTENDED_PICTOGRAPHIC
 
-__all__ = [
-    "open_end",
-    "visible",
-    "visible_json",
-    "visible_json_text",
-    "visible_line",
-    "visible_name",
-    "visible_value",
-    "visible_word",
-]
-
 
 def _ranges(table: str) -> str:
     """A table as what stands in the brackets of a regular expression."""

@@ -16,8 +16,6 @@ from pydantic_core import ErrorDetails
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.yaml_files.document import KeyPath
 
-__all__ = ["refusal", "refusal_of"]
-
 _WORDS = {
     "missing": "is missing",
     "int_type": "must be a whole number",
@@ -81,7 +79,9 @@ def _told(fault: ErrorDetails) -> str:
     if kind in _WORDS:
         return f"{_WORDS[kind]}."
     if kind == "literal_error":
-        return f"must be one of {context['expected'].replace(' or ', ', ')}."
+        several = " or " in context["expected"]
+        expected = context["expected"].replace(" or ", ", ")
+        return f"must be {'one of ' if several else ''}{expected}."
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
         limit = context[bound]

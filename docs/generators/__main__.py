@@ -19,8 +19,6 @@ from docs.generators.picture import picture_of_a_run
 from docs.generators.public import public_page
 from docs.generators.reference import reference_page
 
-__all__ = ["main", "pages"]
-
 FOLDER = Path(__file__).parent.parent
 
 

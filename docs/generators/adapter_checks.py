@@ -7,8 +7,6 @@ from typing import Final
 from agui_bridge.testing import CHECKS, Check
 from docs.generators.reference import entries_of
 
-__all__ = ["checks_page"]
-
 _NAMES: Final = ("AdapterScenario", "AdapterSuite", "check_adapter", "run_check", "CheckResult")
 _HEAD: Final = """\
 # The checks of an adapter

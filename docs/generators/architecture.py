@@ -13,8 +13,6 @@ from typing import Final
 
 from docs.generators.imports import arrows_between, modules_in
 
-__all__ = ["architecture_page", "picture_of_the_house"]
-
 ROOT: Final = Path(__file__).parents[2]
 ADAPTERS: Final = "adapters/"
 """Stands for the packages in that folder, which import alike."""

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from agui_bridge.config import configuration_schema
-from agui_bridge.config.environment import VARIABLES
+from agui_bridge.config.load import VARIABLES
 from agui_bridge.engine.input.settings import PER_AGENT
 from agui_bridge.yaml_files.document import dotted
-
-__all__ = ["configuration_page"]
 
 _SECTIONS: Final[Mapping[str, str | None]] = {
     "keys": None,

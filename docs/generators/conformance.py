@@ -7,8 +7,6 @@ from typing import Final
 
 from agui_bridge.conformance import CHECKS
 
-__all__ = ["conformance_page"]
-
 _BEGIN: Final = "<!-- checks -->\n"
 _END: Final = "<!-- /checks -->"
 _HEAD: Final = """\

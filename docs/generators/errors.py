@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from agui_bridge.errors import CODES, ErrorCode
 
-__all__ = ["errors_page"]
-
 _HEAD = """\
 # Error codes
 

@@ -9,8 +9,6 @@ from typing import Final
 from tests.faults.expected import GROUPS, Group
 from tests.faults.seen import Seen
 
-__all__ = ["faults_page"]
-
 _BEGIN: Final = "<!-- Below: made from tests/faults/expected.py by `make docs`. -->\n"
 _COLUMNS: Final = (
     "fault",

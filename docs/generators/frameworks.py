@@ -11,8 +11,6 @@ from typing import Final
 from agui_bridge.adapters import AdapterCapabilities
 from agui_bridge.installed import load_adapter
 
-__all__ = ["FRAMEWORKS", "Framework", "frameworks_page"]
-
 
 @dataclass(frozen=True, slots=True)
 class Framework:
@@ -22,7 +20,7 @@ class Framework:
         name: as its authors write it.
         adapter: the adapter's name, of the entry points.
         page: its page in docs, without the ending.
-        extra: what `pip install "agui-bridge[…]"` brings it; empty for a server.
+        extra: what `pip install ".[…]"` brings it; empty for a server.
         package: its distribution on PyPI; empty for a server.
         peer: its own AG-UI integration in the matrix; empty where none is judged.
     """
@@ -38,9 +36,11 @@ class Framework:
 FRAMEWORKS: Final = (
     Framework("Google ADK", "adk", "adk", "adk", "google-adk", "adk"),
     Framework("Agno", "agno", "agno", "agno", "agno", "agno"),
+    Framework("Claude Agent SDK", "claude", "claude", "claude", "claude-agent-sdk"),
     Framework(
         "LangGraph, LangChain", "langgraph", "langgraph", "langgraph", "langgraph", "langgraph"
     ),
+    Framework("LlamaIndex", "llama_index", "llama-index", "llama-index", "llama-index-core"),
     Framework(
         "Microsoft Agent Framework",
         "agent_framework",
@@ -61,14 +61,32 @@ FRAMEWORKS: Final = (
         "pydantic-ai",
     ),
     Framework("Strands Agents", "strands", "strands", "strands", "strands-agents", "strands"),
+    Framework(
+        "LangGraph's server",
+        "langgraph_server",
+        "langgraph-server",
+        "langgraph-server",
+        "langgraph-sdk",
+    ),
     Framework("Mastra", "mastra", "mastra"),
     Framework("NexAU", "nexau", "nexau"),
     Framework("SuperAgent", "superagent", "superagent"),
+    Framework("A2A agents", "a2a", "a2a"),
+    Framework("Workflow tools: n8n", "webhook", "webhook"),
+    Framework("ACP agents: Codex, Gemini, Claude Code", "acp", "acp-agents"),
 )
 
 _PEER: Final = re.compile(
     r"\| \[(?P<peer>[\w-]+)\]\(#[\w-]+\) \| (?P<day>\S+) \| (?P<alone>[^|]+) \| [^|]+ "
     r"\| (?P<behind>[^|]+) \|"
+)
+_BESIDES: Final = (
+    "state in",
+    "state out",
+    "predicted state",
+    "context",
+    "events of tools",
+    "reasoning",
 )
 _CELLS: Final = re.compile(r"(?<!\\)\|")
 
@@ -90,7 +108,7 @@ def frameworks_page(docs: Path, constraints: Path) -> str:
     tables = {
         "decisions": _table(("framework", "an approval", "a question"), _decided()),
         "kept": _table(("framework", "the conversation", "a stop", "a policy"), _kept()),
-        "pauses": "".join(_pauses(one, docs) for one in FRAMEWORKS) + "\n",
+        "besides": _table(("framework", *_BESIDES), _besides(docs)),
         "versions": _table(("framework", "install", "oldest", "newest"), _versions(constraints)),
         "judged": _table(("framework", "judged", "alone", "behind the bridge"), _judged(matrix)),
     }
@@ -128,23 +146,27 @@ def _versions(constraints: Path) -> Iterator[Row]:
     )
     for one in FRAMEWORKS:
         if one.package:
-            install = f'`pip install "agui-bridge[{one.extra}]"`'
+            install = f'`pip install ".[{one.extra}]"`'
             yield _link(one), install, oldest[one.package], newest[one.package]
 
 
-def _pauses(one: Framework, docs: Path) -> str:
-    """The rows of its page's table that ask somebody: those with an answer, or an interrupt."""
-    text = (docs / f"{one.page}.md").read_text(encoding="utf-8")
-    _, _, rest = text.partition("## What becomes ")
-    rows = [
-        [cell.strip().removesuffix("; see below") for cell in _CELLS.split(line.strip()[1:-1])]
-        for line in rest.partition("\n## ")[0].splitlines()
-        if line.startswith("| ")
-    ]
-    asking = [row for row in rows[1:] if (row[2] if len(row) > 2 else "an interrupt" in row[1])]
-    if not asking:
-        return ""
-    return f"\n### {one.name}\n\n{_table(rows[0], asking)}"
+def _besides(docs: Path) -> Iterator[Row]:
+    """What each page's table under "What a page gets besides" says; pages without one are left out.
+
+    Raises:
+        ValueError: a table lacks a row.
+    """
+    for one in FRAMEWORKS:
+        text = (docs / f"{one.page}.md").read_text(encoding="utf-8")
+        _, found, rest = text.partition("## What a page gets besides\n")
+        lines = rest.partition("\n## ")[0].splitlines()
+        cells = (_CELLS.split(line.strip()[1:-1]) for line in lines if line.startswith("| "))
+        told = {row[0].strip(): row[1].strip() for row in cells}
+        lacks = [name for name in _BESIDES if found and name not in told]
+        if lacks:
+            raise ValueError(f'{one.page}.md says nothing of "{lacks[0]}" under "What a page gets"')
+        if found:
+            yield _link(one), *(told[name] for name in _BESIDES)
 
 
 def _judged(matrix: str) -> Iterator[Row]:

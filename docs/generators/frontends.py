@@ -10,19 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = [
-    "CLIENTS",
-    "FEATURES",
-    "PAGE",
-    "Claim",
-    "Client",
-    "claims_of",
-    "fixed_version",
-    "frontends_page",
-    "shown_by",
-    "versions_of",
-]
-
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "frontends.md"
 FOLDERS: Final = (ROOT / "tests" / "e2e", ROOT / "tests" / "cli")
@@ -105,6 +92,7 @@ FEATURES: Final = {
     "page state": "the page's state is kept",
     "stop": "a stop keeps what was said",
     "rewrite": "an earlier message is changed",
+    "view": "a view of an MCP tool",
 }
 """What people do, in the order of the table, by the words of the marks."""
 

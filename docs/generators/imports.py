@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-__all__ = ["arrows_between", "imports_of", "modules_in", "shared_parts"]
-
 
 def modules_in(root: Path) -> dict[str, Path]:
     """Every module of the package and of the adapter packages: dotted name to file."""

@@ -10,8 +10,6 @@ from typing import Any, Final
 from agui_bridge.protocol.threads.records import InterruptStatus
 from docs.generators.reference import module_of
 
-__all__ = ["picture_of_a_life"]
-
 S: Final = InterruptStatus
 _WIDTH: Final = 800
 _HEIGHT: Final = 400

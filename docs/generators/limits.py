@@ -7,8 +7,6 @@ from typing import Final
 
 from agui_bridge.documents.limits import render_limits
 
-__all__ = ["security_page"]
-
 _BEGIN: Final = "<!-- limits -->\n"
 _END: Final = "<!-- /limits -->"
 

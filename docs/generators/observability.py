@@ -9,8 +9,6 @@ from collections.abc import Iterable
 
 from agui_bridge.otel.semantic_conventions import ATTRIBUTES, METRICS, SPANS
 
-__all__ = ["observability_page"]
-
 
 def observability_page(page: str) -> str:
     """The page with every table between its marks as the code has it.

@@ -19,8 +19,6 @@ from agui_bridge.protocol.wire.sse import encode
 from agui_bridge.stores.base import Committed, Expected
 from agui_bridge.stores.memory import MemoryStore
 
-__all__ = ["picture_of_a_run"]
-
 LANES: Final = {"page": 82, "bridge": 352, "agent": 560, "store": 716}
 TITLES: Final = {
     "page": "Frontend",

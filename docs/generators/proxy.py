@@ -17,8 +17,6 @@ from typing import Final
 from agui_bridge.conformance import Report, load, run_suite
 from agui_bridge.conformance.reports import as_markdown
 
-__all__ = ["judge", "main", "marks", "proxy_page"]
-
 PAGE: Final = Path(__file__).parent.parent / "proxy.md"
 FOLDER: Final = Path(__file__).parents[2] / "examples" / "proxy_pydantic_ai"
 CONFIGURATIONS: Final = ("direct.toml", "behind.toml")

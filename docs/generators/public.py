@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-__all__ = ["PACKAGES", "public_page"]
-
 PACKAGES: Final = (
     "agui_bridge",
     "agui_bridge.adapters",
@@ -14,9 +12,13 @@ PACKAGES: Final = (
     "agui_bridge.policy",
     "agui_bridge.approvals",
     "agui_bridge.tool_gate",
+    "agui_bridge.frameworks.item_queue",
+    "agui_bridge.frameworks.turn",
+    "agui_bridge.import_object",
     "agui_bridge.errors",
     "agui_bridge.agents.chat",
     "agui_bridge.agents.keyword",
+    "agui_bridge.mcp",
     "agui_bridge.agent_file",
     "agui_bridge.config",
     "agui_bridge.fastapi",
@@ -31,17 +33,23 @@ PACKAGES: Final = (
     "agui_bridge.otel",
     "agui_bridge.stores.base",
     "agui_bridge.protocol.wire.sse",
+    "agui_bridge_a2a",
+    "agui_bridge_acp",
     "agui_bridge_adk",
     "agui_bridge_agent_framework",
     "agui_bridge_agno",
     "agui_bridge_agui",
+    "agui_bridge_claude",
     "agui_bridge_langgraph",
+    "agui_bridge_langgraph_server",
+    "agui_bridge_llama_index",
     "agui_bridge_mastra",
     "agui_bridge_nexau",
     "agui_bridge_openai_agents",
     "agui_bridge_pydantic_ai",
     "agui_bridge_strands",
     "agui_bridge_superagent",
+    "agui_bridge_webhook",
 )
 """Whatever a page or an example imports, and what authors of adapters and stores implement."""
 

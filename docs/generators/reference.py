@@ -8,15 +8,22 @@ from typing import Any, Final
 
 import griffe
 
-__all__ = ["GROUPS", "entries_of", "module_of", "reference_page"]
-
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "The bridge": ("Bridge", "Settings", "Principal", "BearerTokens", "StopResult", "EndReason"),
-    "Function agents": ("FunctionRun", "Approval", "FunctionAdapter"),
+    "Function agents": (
+        "FunctionRun",
+        "Approval",
+        "NeedsInput",
+        "Answered",
+        "answered",
+        "idempotency_key",
+        "FunctionAdapter",
+    ),
     "Agents that ask in words": ("KeywordAdapter", "Replies", "FormField"),
     "Auto-resume": ("Reply",),
-    "Policy": ("ProposedCall", "Verdict"),
+    "Policy": ("ProposedCall", "ToolHints", "Verdict"),
     "Who may answer": ("ApprovalRule", "Escalation", "Remember"),
+    "What a call would do": ("DiffPreview", "CommandPreview", "PreviewFailed"),
     "Adapters": (
         "Adapter",
         "AdapterCapabilities",
@@ -29,7 +36,15 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "Handoff",
         "HandoffResults",
     ),
-    "Tools that run in your process": ("ToolGate", "Execute", "Refuse", "AskFirst"),
+    "Tools that run in your process": (
+        "ToolGate",
+        "Execute",
+        "Refuse",
+        "AskFirst",
+        "emit",
+        "PredictState",
+    ),
+    "Surfaces": ("A2UI",),
     "Decisions": ("Decision", "Approve", "Decline", "Respond", "Answer", "Cancel"),
     "Errors": (
         "BridgeError",

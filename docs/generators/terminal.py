@@ -23,8 +23,6 @@ from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.client import Client
 from agui_bridge.terminal import Terminal, paint
 
-__all__ = ["FOLDER", "PICTURES", "picture_of_a_chat"]
-
 FOLDER: Final = Path(__file__).parent.parent
 WIDTH: Final = 76
 PICTURES: Final = {

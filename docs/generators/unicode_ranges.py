@@ -17,8 +17,6 @@ from pathlib import Path
 from textwrap import fill
 from typing import Final
 
-__all__ = ["main"]
-
 _NODE: Final = """
 const {default: ranges} = await import(process.argv[1]);
 console.log(JSON.stringify([...ranges].map(({begin, end}) => [begin, end - 1])));

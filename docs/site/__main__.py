@@ -15,8 +15,6 @@ from docs.site.operations import operations_page
 from docs.site.shapes import schema_page
 from docs.site.sources import DeadLink, Sources, collect
 
-__all__ = ["main", "site_sources", "write_sources"]
-
 ROOT: Final = Path(__file__).parents[2]
 HERE: Final = Path(__file__).parent
 TARGET: Final = ROOT / "build" / "site"

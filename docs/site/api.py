@@ -5,8 +5,6 @@ from __future__ import annotations
 from docs.generators.public import PACKAGES
 from docs.generators.reference import entries_of, module_of
 
-__all__ = ["api_pages"]
-
 
 def api_pages() -> dict[str, str]:
     """The pages by their path, each with signatures, types and defaults of what is public.

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["complaints_about"]
-
 _LOADING: Final = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 """The attribute by which an element has its reader's browser load something."""
 

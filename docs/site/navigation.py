@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["SECTIONS", "nav_of", "orphans_of"]
-
 SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "Start": (
         ("agui-bridge", "index.md"),
@@ -24,15 +22,22 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("LangGraph, LangChain", "langgraph.md"),
         ("Google ADK", "adk.md"),
         ("Strands", "strands.md"),
+        ("LlamaIndex", "llama-index.md"),
         ("Agno", "agno.md"),
         ("Microsoft Agent Framework", "agent-framework.md"),
+        ("Claude Agent SDK", "claude.md"),
         ("CrewAI", "crewai.md"),
+        ("LangGraph's server", "langgraph-server.md"),
         ("Mastra", "mastra.md"),
         ("NexAU", "nexau.md"),
         ("SuperAgent", "superagent.md"),
+        ("A2A agents", "a2a.md"),
+        ("Workflow tools: n8n", "webhook.md"),
+        ("Coding agents (ACP)", "acp-agents.md"),
         ("Any AG-UI endpoint", "proxy.md"),
         ("Functions", "function-agents.md"),
         ("Models with tools", "chat-agents.md"),
+        ("Tools of MCP servers", "mcp.md"),
         ("Agents that ask in words", "keyword-agents.md"),
         ("Auto-resume", "auto-resume.md"),
         ("Testing an agent", "testing.md"),
@@ -45,6 +50,10 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("Vue", "vue.md"),
         ("AGUIChatClient", "agui-chat-client.md"),
         ("Python and the terminal", "python-client.md"),
+        ("MCP clients", "mcp-server.md"),
+        ("Other agents (A2A)", "a2a-server.md"),
+        ("Editors", "acp.md"),
+        ("A2UI surfaces", "a2ui.md"),
         ("Reconnecting", "reconnecting.md"),
         ("Stopping", "stopping.md"),
         ("Errors", "errors.md"),

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from docs.site.shapes import member_table, said, type_of
 
-__all__ = ["operations_page"]
-
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 
 _Document = Mapping[str, Any]

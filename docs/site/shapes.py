@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-__all__ = ["member_table", "said", "schema_page", "type_of"]
-
 _BOUNDS: Final = {
     "minimum": "≥ {}",
     "exclusiveMinimum": "> {}",

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-__all__ = ["DeadLink", "Sources", "collect"]
-
 _MOVED: Final[Mapping[str, str]] = {
     "README.md": "index.md",
     "CHANGELOG.md": "changes.md",

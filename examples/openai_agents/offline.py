@@ -215,8 +215,8 @@ def _response(output: list[Any]) -> Response:
         "input_tokens": 7,
         "output_tokens": 3,
         "total_tokens": 10,
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": 2},
     }
     return Response(
         id=_own("resp"),

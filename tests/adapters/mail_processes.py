@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,9 @@ from tests.support.forks import Nursery
 from tests.support.mails import MailServer, asks_of, mail_servers
 
 __all__ = ["MailProcesses"]
+
+RACES = int(os.environ.get("RACES", "150"))
+"""How many answers two processes race for in `make soak`."""
 
 
 @pytest.mark.timeout(180)
@@ -69,7 +73,7 @@ class MailProcesses:
         (result,) = [message["content"] for message in shown if message["role"] == "tool"]
         assert "whether this tool call was executed is unknown" in result
 
-    @few_or_many(5, 500)
+    @few_or_many(5, RACES)
     def test_of_the_same_answer_in_two_processes_at_once_one_executes(
         self, start: Callable[..., MailServer], examples: int
     ) -> None:

@@ -11,25 +11,30 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pytest
-from agent_framework import Agent as AgentFrameworkAgent
-from agent_framework import InMemoryCheckpointStorage
-from agents import Agent as OpenAIAgent
-from agents import GuardrailFunctionOutput, function_tool, input_guardrail, output_guardrail
+from agent_framework import Agent as AgentFrameworkAgent, InMemoryCheckpointStorage
+from agents import (
+    Agent as OpenAIAgent,
+    GuardrailFunctionOutput,
+    function_tool,
+    input_guardrail,
+    output_guardrail,
+)
 from agno.agent import Agent as AgnoAgent
 from google.adk.agents import LlmAgent, RunConfig
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
+from google.adk.workflow import Workflow, _tool_node
 from langchain.agents import create_agent
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from pydantic_ai import Agent as PydanticAgent
+from llama_index.core.agent.workflow import FunctionAgent
+from pydantic_ai import Agent as PydanticAgent, UsageLimits
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
-from strands import Agent as StrandsAgent
-from strands import tool as strands_tool
+from strands import Agent as StrandsAgent, tool as strands_tool
 
 from agui_bridge import Adapter, Bridge
 from agui_bridge.protocol.answers.unexecuted import FAILED_AMID, STOPPED_AMID
@@ -39,20 +44,17 @@ from agui_bridge_adk import AdkAdapter
 from agui_bridge_agent_framework import AgentFrameworkAdapter
 from agui_bridge_agno import AgnoAdapter
 from agui_bridge_langgraph import LangGraphAdapter
+from agui_bridge_llama_index import LlamaIndexAdapter
 from agui_bridge_openai_agents import OpenAIAgentsAdapter
 from agui_bridge_pydantic_ai import PydanticAIAdapter
 from agui_bridge_strands import StrandsAdapter
-from examples.adk.model import Call as AdkCall
-from examples.adk.model import OfflineModel as AdkModel
-from examples.agno.offline import Call as AgnoCall
-from examples.agno.offline import OfflineModel as AgnoModel
-from examples.openai_agents.offline import Call as OpenAICall
-from examples.openai_agents.offline import OfflineModel as OpenAIModel
-from examples.strands.model import Call as StrandsCall
-from examples.strands.model import OfflineModel as StrandsModel
+from examples.adk.model import Call as AdkCall, OfflineModel as AdkModel
+from examples.agno.offline import Call as AgnoCall, OfflineModel as AgnoModel
+from examples.llama_index.model import Call as LlamaIndexCall, OfflineModel as LlamaIndexModel
+from examples.openai_agents.offline import Call as OpenAICall, OfflineModel as OpenAIModel
+from examples.strands.model import Call as StrandsCall, OfflineModel as StrandsModel
 from tests.adapters.agent_framework.flows import agents
-from tests.adapters.agent_framework.scripted import Call as AgentFrameworkCall
-from tests.adapters.agent_framework.scripted import Scripted
+from tests.adapters.agent_framework.scripted import Call as AgentFrameworkCall, Scripted
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -121,6 +123,17 @@ def of_adk(scene: Scene, limit: bool) -> Adapter:
     return AdkAdapter(agent, run_config=RunConfig(max_llm_calls=3) if limit else None)
 
 
+def of_an_adk_workflow(scene: Scene, limit: bool) -> Adapter:
+    def reply(request: Any) -> Any:
+        parts = request.contents[-1].parts or ()
+        return scene.reply(any(part.function_response for part in parts), AdkCall("work"))
+
+    agent = LlmAgent(name="worker", model=AdkModel(reply=reply), tools=[scene.work])
+    edges: Any = [("START", agent)]
+    flow = Workflow(name="flow", edges=edges)
+    return AdkAdapter(flow, run_config=RunConfig(max_llm_calls=3) if limit else None)
+
+
 def _agent_framework_agent(scene: Scene) -> Any:
     def reply(messages: Any, _: Any) -> Any:
         has_result = any(one.type == "function_result" for one in messages[-1].contents)
@@ -173,6 +186,14 @@ def of_langgraph(scene: Scene, limit: bool) -> Adapter:
     return LangGraphAdapter(graph, config=lambda run: {"recursion_limit": 5} if limit else {})
 
 
+def of_llama_index(scene: Scene, limit: bool) -> Adapter:
+    def reply(messages: Any, _: Any) -> Any:
+        return scene.reply(messages[-1].role.value == "tool", LlamaIndexCall("work", {}))
+
+    agent = FunctionAgent(llm=LlamaIndexModel(reply), tools=[scene.work])
+    return LlamaIndexAdapter(agent, max_iterations=3 if limit else None)
+
+
 def of_openai_agents(scene: Scene, limit: bool, **options: Any) -> Adapter:
     def reply(items: Any, _: Any) -> Any:
         has_result = items[-1].get("type") == "function_call_output"
@@ -189,7 +210,7 @@ def of_pydantic_ai(scene: Scene, limit: bool) -> Adapter:
         return scene.reply(has_result, {0: DeltaToolCall(name="work", json_args="{}")})
 
     agent: Any = PydanticAgent(FunctionModel(stream_function=reply), tools=[scene.work])
-    return PydanticAIAdapter(agent)  # it gives up after 50 requests
+    return PydanticAIAdapter(agent, usage_limits=UsageLimits(request_limit=3) if limit else None)
 
 
 def of_strands(scene: Scene, limit: bool) -> Adapter:
@@ -224,12 +245,18 @@ LIMITED: Final = ("success", "MAX_ITERATIONS_REACHED")
 FAILED: Final = ("AGENT_ERROR", "ERROR_OCCURRED")
 KINDS: Final[Mapping[str, Kind]] = {
     "adk": Kind(of_adk, broken_tool="AGENT_ERROR", limit=LIMITED),
+    **(
+        {"adk, a workflow": Kind(of_an_adk_workflow, broken_tool="AGENT_ERROR", limit=LIMITED)}
+        if hasattr(_tool_node._ToolNode, "_run_tool_with_plugin_callbacks")
+        else {}  # an older ADK, whose workflows are refused
+    ),
     "agent_framework": Kind(of_agent_framework),
     "agent_framework, a workflow": Kind(of_a_workflow, asks=False),
     "agno": Kind(of_agno),
     "langgraph": Kind(of_langgraph, broken_tool="AGENT_ERROR", limit=FAILED),
+    "llama_index": Kind(of_llama_index, limit=LIMITED),
     "openai_agents": Kind(of_openai_agents, limit=LIMITED),
-    "pydantic_ai": Kind(of_pydantic_ai, broken_tool="AGENT_ERROR", limit=FAILED),
+    "pydantic_ai": Kind(of_pydantic_ai, broken_tool="AGENT_ERROR", limit=LIMITED),
     "strands": Kind(of_strands, limit=LIMITED),
 }
 

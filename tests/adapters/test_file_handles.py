@@ -16,8 +16,7 @@ from typing import Any, Final
 import pytest
 from agent_framework import Agent as FrameworkAgent
 from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
-from agents import Agent as SdkAgent
-from agents import OpenAIChatCompletionsModel, OpenAIResponsesModel
+from agents import Agent as SdkAgent, OpenAIChatCompletionsModel, OpenAIResponsesModel
 from agno.agent import Agent as AgnoAgent
 from agno.models.openai import OpenAIChat, OpenAIResponses
 from google.adk.agents import LlmAgent
@@ -28,8 +27,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from openai import AsyncOpenAI
 from pydantic_ai import Agent as PydanticAgent
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.models.openai import OpenAIResponsesModel as PydanticResponses
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel as PydanticResponses
 from pydantic_ai.providers.openai import OpenAIProvider
 from strands import Agent as StrandsAgent
 from strands.models.openai import OpenAIModel as StrandsModel

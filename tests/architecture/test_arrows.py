@@ -15,6 +15,9 @@ from tests.architecture.checkout import ROOT, lay_out
 ANYTHING: Final = "*"
 ADAPTER_PACKAGE: Final = "agui_bridge_*"
 
+READS_AS: Final = {"agui_bridge_langgraph_server": "agui_bridge_langgraph"}
+"""The one adapter that reads with another's readers: of the same graphs, on a server."""
+
 CONCRETE_STORES: Final = (
     "stores.memory",
     "stores.postgres",
@@ -23,14 +26,13 @@ CONCRETE_STORES: Final = (
 )
 CHOICE_OF_STORE: Final = (*CONCRETE_STORES, "stores", "stores.open")
 PURE: Final = ("approvals", "errors", "frozen", "policy", "protocol")
-STORE: Final = (
-    *("stores.audit", "stores.base", "stores.deliveries", "stores.grants", "stores.servers"),
-)
+STORE: Final = (*("stores.base", "stores.decisions", "stores.deliveries", "stores.servers"),)
 ENGINE_SIDE: Final = (*PURE, "adapters", "engine", "hooks", *STORE)
 SURFACE: Final = (*ENGINE_SIDE, "channels", "inbox", "shapes", "surfaces", "text")
 
 ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "errors": (),
+    "emitting": (),
     "event_loops": (),
     "frozen": (),
     "hooks": (),
@@ -40,18 +42,27 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "installed": ("errors",),
     "adapters": (*PURE, "installed"),
     "tool_gate": (*PURE, "adapters"),
-    "frameworks": (*PURE, "adapters", "tool_gate"),
+    "frameworks": (*PURE, "adapters", "emitting", "tool_gate"),
     "media": PURE,
-    "agents": (*PURE, "adapters", "event_loops", "media"),
+    "agents": (*PURE, "adapters", "emitting", "event_loops", "frameworks", "media"),
     ADAPTER_PACKAGE: (
-        *(*PURE, "adapters", "event_loops", "frameworks", "client", "import_object", "media"),
+        *(
+            *PURE,
+            "adapters",
+            "emitting",
+            "event_loops",
+            "frameworks",
+            "client",
+            "import_object",
+            "mcp.elicitation",
+            "media",
+        ),
+        "a2a.wire",
         "tool_gate",
     ),
-    "audit": (*PURE, *STORE),
-    "stores.audit": PURE,
+    "stores.decisions": PURE,
     "stores.base": (*PURE, *STORE),
     "stores.deliveries": PURE,
-    "stores.grants": PURE,
     "stores.servers": PURE,
     "stores.memory": (*PURE, "stores", *STORE),
     "stores.open": (*PURE, *CONCRETE_STORES, "stores", *STORE),
@@ -60,25 +71,30 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "stores.sql": (*PURE, "stores", *STORE),
     "stores.sqlite": (*PURE, "stores", *STORE, "stores.sql"),
     "stores": (*PURE, *STORE),
-    "engine": (*PURE, "adapters", "audit", "hooks", *STORE),
+    "engine": (*PURE, "adapters", "hooks", *STORE),
     "client": PURE,
     "conformance": (*PURE, "client", "terminal", "yaml_files"),
     "shapes": PURE,
-    "surfaces": ENGINE_SIDE,
+    "surfaces": (*ENGINE_SIDE, "text"),
     "inbox": (*ENGINE_SIDE, "surfaces"),
     "http": SURFACE,
     "http.agui": (*SURFACE, "http"),
     "http.chat": (*SURFACE, "agents", "http"),
     "http.copilotkit": (*SURFACE, "http", "http.agui"),
     "http.inbox": (*SURFACE, "http", "http.chat"),
+    "http.a2a": (*SURFACE, "a2a", "a2a.wire", "http"),
+    "http.mcp": (*SURFACE, "http", "mcp_server"),
     "http.app": (
         *SURFACE,
         "http",
         "http.agui",
+        "a2a",
+        "http.a2a",
         "http.channels",
         "http.chat",
         "http.copilotkit",
         "http.inbox",
+        "http.mcp",
     ),
     "channels": (*ENGINE_SIDE, "event_loops", "inbox", "text"),
     "http.channels": (*SURFACE, "http", "http.agui"),
@@ -89,10 +105,16 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "fastapi": ("errors", "http", "http.app"),
     "otel": ENGINE_SIDE,
     "stdio": (*ENGINE_SIDE, "surfaces"),
+    "mcp_server": (*ENGINE_SIDE, "inbox", "stdio", "surfaces", "text"),
+    "a2a": (*ENGINE_SIDE, "a2a.wire", "surfaces"),
+    "a2a.wire": (*PURE, "media"),
+    "acp": (*ENGINE_SIDE, "inbox", "stdio", "surfaces", "text"),
     "testing": (*ENGINE_SIDE, "bridge"),
     "yaml_files": PURE,
     "import_object": ("errors",),
-    "agent_file": (*ENGINE_SIDE, "agents", "bridge", "import_object", "yaml_files"),
+    "mcp": (*PURE, "adapters", "agents", "emitting", "mcp.elicitation"),
+    "mcp.elicitation": (*PURE, "adapters"),
+    "agent_file": (*ENGINE_SIDE, "agents", "bridge", "import_object", "mcp", "yaml_files"),
     "terminal": (),
     "text": (),
     "logs": ("engine",),
@@ -170,7 +192,11 @@ def fault_of(module: str, target: str) -> str | None:
         return f"nothing imports from adapters/, {module} imports {target}"
     if top.startswith("agui_bridge_"):
         own = module.partition(".")[0]
-        return None if top == own else f"{own} may not import another adapter, {target}"
+        return (
+            None
+            if top in (own, READS_AS.get(own))
+            else f"{own} may not import another adapter, {target}"
+        )
     if top != "agui_bridge":
         return None
     wanted = group_of(target)

@@ -14,7 +14,8 @@ from tests.architecture.checkout import ROOT
 
 FOREIGN: Final = frozenset(
     "AgentStopReason CallDeferred FileSource Host HumanInTheLoop Origin RunnableConfig Threadid "
-    "ToolCallRequest ag_ui ag_ui.encoder.EventEncoder as_tool baggage chat.postMessage conftest.py "
+    "ToolCallRequest ag_ui ag_ui.encoder.EventEncoder as_tool baggage callback.go chat.postMessage "
+    "conftest.py event.go "
     "context_schema create_agent executescript foreach gen_ai pydantic_ai require_confirmation "
     "requires_approval to.iban version_num".split()
 )

@@ -19,6 +19,7 @@ from typing import Any, Final
 import pytest
 from pydantic import BaseModel
 
+from docs.generators.imports import modules_in
 from docs.generators.public import PACKAGES
 from tests.architecture.checkout import ROOT
 from tests.docs.pages import snippets_of
@@ -301,3 +302,14 @@ def test_an_import_of_what_is_public_or_the_examples_own_is_left_alone(tmp_path:
     )
 
     assert private_imports(tmp_path, {"agui_bridge": ["Bridge"], "agui_bridge.client": []}) == []
+
+
+def test_only_what_is_public_says_what_it_exports() -> None:
+    """A module's names are its own affair; `__all__` is the promise of docs/public.md."""
+    listing = {
+        name
+        for name, path in modules_in(ROOT).items()
+        if re.search(r"^__all__\b", path.read_text(encoding="utf-8"), re.M)
+    }
+
+    assert listing == {*PACKAGES}

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import pytest
 
 from agui_bridge import Bridge, FunctionRun, Principal
-from agui_bridge.channels.slack.slack import Slack
+from agui_bridge.channels.slack import Slack
 from agui_bridge.channels.smtp import Smtp
 from agui_bridge.protocol.answers.decisions import APPROVE, Answer
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from agui_bridge import ApprovalRule, Bridge, Escalation, FunctionRun, Principal, Settings
-from agui_bridge.channels.channel import Channel
+from agui_bridge.channels.channel import Channel, ScopedChannels
 from agui_bridge.channels.dispatcher import Dispatcher
-from agui_bridge.channels.scoped_channels import ScopedChannels
-from agui_bridge.channels.webhook import Webhook
-from agui_bridge.engine.observing.telemetry import NO_TELEMETRY
+from agui_bridge.channels.webhooks import Webhook
+from agui_bridge.engine.telemetry import NO_TELEMETRY
 from agui_bridge.errors import StoreError
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import AuditEntry, InterruptStatus, ThreadKey

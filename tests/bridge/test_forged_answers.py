@@ -10,8 +10,8 @@ import pytest
 
 from agui_bridge import ApprovalRule, Bridge
 from agui_bridge.approvals import Approvals
-from agui_bridge.audit.verification import verify_store
-from agui_bridge.protocol.audit.keys import AuditKeys
+from agui_bridge.cli.approvals.audit_chain import verify_store
+from agui_bridge.protocol.audit.sealing import AuditKeys
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.records import (
     AuditEntry,

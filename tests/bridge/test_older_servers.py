@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from agui_bridge import Bridge, __version__
 from agui_bridge.cli import app
-from agui_bridge.engine.observing.presence import ALIVE_SECONDS, BEAT_SECONDS, Presence
+from agui_bridge.engine.presence import ALIVE_SECONDS, BEAT_SECONDS, Presence
 from agui_bridge.protocol.threads.records import RECORD_FORMAT
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store

@@ -14,6 +14,7 @@ from agui_bridge.adapters import AdapterCapabilities, Ask, Pause, Run, RunItem
 from agui_bridge.approvals import Match, Question, RuleList
 from agui_bridge.protocol.threads.approval_rule import Escalation, Remember
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ToolCall
+from agui_bridge.stores.base import QuestionFilter
 from tests.docs.pages import Conversation
 from tests.processes.conftest import STORES
 from tests.support.agents import call_events, result
@@ -88,8 +89,8 @@ class Asker(Conversation):
         return str(last["code"] if last["type"] == "RUN_ERROR" else last["outcome"]["type"])
 
     async def stored(self, **filters: Any) -> list[Interrupt]:
-        store = (await self._bridge.open()).store
-        return [row.interrupt for row in await store.list_interrupts("default", **filters)]
+        store, which = (await self._bridge.open()).store, QuestionFilter(**filters)
+        return [row.interrupt for row in await store.list_interrupts("default", which)]
 
 
 def talk_to(adapter: Asking, url: str = "memory:", rule: Any = None, **settings: Any) -> Asker:
@@ -129,6 +130,26 @@ async def test_a_rule_by_tool_covers_a_question_about_its_call(
         (stored,) = await talk.stored(tool="wire_money")
         assert (stored.rule, stored.tool) == (OWNER, "wire_money")
         assert await talk.stored(tool="other") == []
+
+
+@pytest.mark.parametrize("store", ["memory", *STORES])
+async def test_a_question_about_several_tools_is_found_by_each_and_has_the_strictest_rule(
+    store: str, tmp_path: Path
+) -> None:
+    tools = [f"tool{n}" for n in range(7)]
+    calls = [replace(CALL, id=tool, name=tool) for tool in tools]
+    url = "memory:" if store == "memory" else STORES[store](tmp_path)
+    talk = talk_to(Asking(Ask("q", about=[*calls[:3], "c1", *calls[3:]])), url, BY_TOOL)
+    async with talk._bridge.lifespan():
+        await talk.say("go")
+        await talk.answer("ann")
+        assert talk.ending == "NOT_AN_APPROVER"
+        for tool in ("wire_money", *tools):
+            for status in (None, InterruptStatus.OPEN):
+                (stored,) = await talk.stored(tool=tool, status=status)
+                assert stored.rule == OWNER
+        assert stored.tool == "tool0, tool1, tool2, wire_money, tool3, …"
+        assert await talk.stored(tool="tool") == []
 
 
 WORDS: dict[str, tuple[Ask, Any, str]] = {

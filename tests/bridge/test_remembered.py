@@ -18,6 +18,7 @@ from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.threads.approval_rule import Remember
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadKey
 from agui_bridge.protocol.wire.sse import Decoder
+from agui_bridge.stores.base import QuestionFilter
 from tests.processes.conftest import STORES
 
 ANN, BOB, CARL = (Principal("team", name) for name in ("ann", "bob", "carl"))
@@ -80,7 +81,10 @@ class Office:
 
     async def questions(self, thread: str) -> list[Interrupt]:
         store = (await self.bridge.open()).store
-        return [row.interrupt for row in await store.list_interrupts("team", thread=thread)]
+        return [
+            row.interrupt
+            for row in await store.list_interrupts("team", QuestionFilter(thread=thread))
+        ]
 
     async def approve(
         self, thread: str, principal: Principal = BOB, **payload: Any
@@ -278,7 +282,7 @@ async def test_one_that_was_revoked_and_pruned_does_not_come_back_with_the_rest_
     office.calls = ({"amount": 5}, {"amount": 7})
     await office.ask("t-1")
     store = (await office.bridge.open()).store
-    rows = await store.list_interrupts("team", thread="t-1")
+    rows = await store.list_interrupts("team", QuestionFilter(thread="t-1"))
     one, other = (Reference(row.key, row.interrupt.id) for row in rows)
     held = await office.bridge.answer(one, {**YES, "remember": "scope"}, principal=BOB)
     assert held.status == "answered"
@@ -291,6 +295,7 @@ async def test_one_that_was_revoked_and_pruned_does_not_come_back_with_the_rest_
     assert await office.bridge.grants(ANN) == []
 
 
+@pytest.mark.soak
 async def test_uses_are_no_more_than_allowed_in_two_processes_rounds(
     office: Office, tmp_path: Path
 ) -> None:

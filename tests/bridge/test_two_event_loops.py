@@ -13,19 +13,20 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from agui_bridge import Bridge, FunctionRun, KeywordAdapter
 from agui_bridge.adapters import Adapter
 from agui_bridge.agents.chat.agent import ChatAgent
-from agui_bridge.channels.http_sender import HttpSender
+from agui_bridge.channels.webhooks import HttpSender
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
 from agui_bridge.stores.postgres.store import PostgresStore
 from agui_bridge.stores.redis.store import RedisStore
 from agui_bridge.stores.sqlite.store import SqliteStore
+from agui_bridge_a2a import A2AAdapter
 from agui_bridge_agui import AguiAdapter
 from agui_bridge_mastra import MastraAdapter
 from agui_bridge_nexau import NexauAdapter
@@ -245,7 +246,20 @@ def nexau_server() -> ASGIApp:
     return server.app
 
 
+def a2a_server() -> ASGIApp:
+    async def card(request: Request) -> JSONResponse:
+        return JSONResponse({"url": f"{request.base_url}rpc", "protocolVersion": "0.3.0"})
+
+    async def said(_: Request) -> JSONResponse:
+        parts = [{"kind": "text", "text": "Hello."}]
+        return JSONResponse({"result": {"kind": "message", "role": "agent", "parts": parts}})
+
+    paths = [Route("/.well-known/agent-card.json", card), Route("/rpc", said, methods=["POST"])]
+    return Starlette(routes=paths)
+
+
 REMOTE: dict[str, tuple[Callable[[], ASGIApp], Callable[[str], Adapter]]] = {
+    "a2a": (a2a_server, A2AAdapter),
     "agui": (lambda: a_bridge(hello), lambda base: AguiAdapter(f"{base}/agents/agent")),
     "superagent": (
         lambda: a_bridge(KeywordAdapter(hello)),

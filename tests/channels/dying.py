@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agui_bridge.channels.notice import Notice
-from agui_bridge.channels.webhook import Webhook
+from agui_bridge.channels.webhooks import Webhook
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.testing import talk

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.channels.slack.blocks import ANSWER, notice_blocks, view
+from agui_bridge.channels.slack import ANSWER, notice_blocks, view
 from agui_bridge.channels.smtp import Smtp
-from agui_bridge.channels.teams import card
-from agui_bridge.channels.webhook import Webhook
-from agui_bridge.protocol.answers.own_words import with_call, without_arguments
+from agui_bridge.channels.webhooks import Webhook, card
+from agui_bridge.protocol.answers.asks import with_call, without_arguments
 from tests.channels.bridges import SECRET, notice
 
 ARGS: dict[str, Any] = {"iban": "SECRET", "deep": [{"b": "SECRET"}]}

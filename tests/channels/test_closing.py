@@ -14,14 +14,14 @@ from click.testing import CliRunner, Result
 
 from agui_bridge import Bridge, Principal, Settings, __version__
 from agui_bridge.channels import Webhook
+from agui_bridge.channels.channel import ScopedChannels
 from agui_bridge.channels.closing import close_notices
 from agui_bridge.channels.dispatcher import Dispatcher
-from agui_bridge.channels.scoped_channels import ScopedChannels
 from agui_bridge.cli import app
 from agui_bridge.engine.engine import mint
-from agui_bridge.engine.observing.telemetry import NO_TELEMETRY
+from agui_bridge.engine.telemetry import NO_TELEMETRY
 from agui_bridge.inbox import Inbox
-from agui_bridge.protocol.audit.keys import AuditKeys
+from agui_bridge.protocol.audit.sealing import AuditKeys
 from agui_bridge.protocol.audit.verifying import verify_questions
 from agui_bridge.protocol.threads.records import (
     RECORD_FORMAT,

@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agui_bridge.channels.channel import Channel, Undelivered
+from agui_bridge.channels.channel import Channel, ScopedChannels, Undelivered
 from agui_bridge.channels.dispatcher import Dispatcher
 from agui_bridge.channels.notice import Notice
-from agui_bridge.channels.retries import SCHEDULE, retry_in
-from agui_bridge.channels.scoped_channels import ScopedChannels
-from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, Telemetry
+from agui_bridge.channels.postman import SCHEDULE, retry_in
+from agui_bridge.engine.telemetry import NO_TELEMETRY, Telemetry
 from agui_bridge.protocol.answers.asks import LONGEST_WAIT
-from agui_bridge.protocol.approvals.entitlement import why_not
+from agui_bridge.protocol.approvals import why_not
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation
 from agui_bridge.protocol.threads.records import (
     AuditEntry,

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from agui_bridge.channels.webhook import Webhook
+from agui_bridge.channels.webhooks import Webhook
 from agui_bridge.stores.base import Store
 from tests.channels.bridges import SECRET, bridge_with
 from tests.channels.receivers import Receiver
@@ -18,6 +18,7 @@ from tests.support.clock import FakeClock
 from tests.support.waiting import eventually
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("backend", COMPARED, ids=lambda backend: backend.name)
 async def test_a_process_that_is_killed_after_a_send_has_it_sent_again_with_the_same_id(
     backend: Backend, url: str, receiver: Receiver

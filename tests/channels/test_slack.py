@@ -13,8 +13,15 @@ from slack_sdk.signature import SignatureVerifier
 from agui_bridge import Principal
 from agui_bridge.channels.channel import Undelivered
 from agui_bridge.channels.notice import Event
-from agui_bridge.channels.slack.blocks import ANSWER, REASON, notice_blocks, view
-from agui_bridge.channels.slack.slack import Slack, SlackUser, is_signed
+from agui_bridge.channels.slack import (
+    ANSWER,
+    REASON,
+    Slack,
+    SlackUser,
+    is_signed,
+    notice_blocks,
+    view,
+)
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey, ToolCall
 from tests.channels.bridges import bridge_with, notice, the_question
@@ -70,6 +77,7 @@ def test_we_and_slacks_own_verifier_agree(age: int) -> None:
     assert ours is theirs is (abs(age) < 300)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("event", ["opened", "reminded", "escalated", "answered", "expired"])
 @pytest.mark.parametrize("long", [1, 5000])
 def test_blocks_keep_slacks_limits_whatever_the_agent_says(event: Event, long: int) -> None:

@@ -11,8 +11,7 @@ import pytest
 
 from agui_bridge.channels.channel import Channel, Undelivered
 from agui_bridge.channels.notice import Links
-from agui_bridge.channels.teams import Teams
-from agui_bridge.channels.webhook import Webhook
+from agui_bridge.channels.webhooks import Teams, Webhook
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.inbox.reference import Reference, References
 from agui_bridge.inbox.settings import Inbox

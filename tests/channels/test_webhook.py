@@ -10,10 +10,11 @@ import pytest
 from standardwebhooks.webhooks import Webhook as Verifier
 
 from agui_bridge.channels.channel import Undelivered
-from agui_bridge.channels.webhook import Webhook, signature
+from agui_bridge.channels.webhooks import Webhook
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.threads.records import ToolCall
+from agui_bridge.protocol.wire.webhook_signatures import signature
 from tests.channels.bridges import SECRET, bridge_with, notice, the_question
 from tests.channels.receivers import Receiver
 from tests.support.server import client, post, run_input, serve

@@ -15,16 +15,20 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from agui_bridge.audit.export import COLUMNS, csv_line
+from agui_bridge.adapters import Run, RunItem
 from agui_bridge.bridge.bridge import Bridge
 from agui_bridge.cli import app
+from agui_bridge.cli.approvals.audit_chain import COLUMNS, csv_line
 from agui_bridge.engine.input.submission import Submission
+from agui_bridge.protocol.answers.asks import Ask, Pause
 from agui_bridge.protocol.dialects import parse_input
-from agui_bridge.protocol.threads.audit_chain import AuditRow
-from agui_bridge.protocol.threads.records import Principal, ThreadKey
-from agui_bridge.stores.base import Expected
+from agui_bridge.protocol.threads.record_parts import AuditRow
+from agui_bridge.protocol.threads.records import Principal, ThreadKey, ToolCall
+from agui_bridge.stores.base import Expected, QuestionFilter
 from agui_bridge.stores.open import open_store
+from agui_bridge.testing import talk
 from tests.processes.conftest import STORES
+from tests.support.agents import Scripted, call_events, redacted, text_events
 
 KEY = "k" * 40
 ANN, BOB = Principal("team", "ann"), Principal("team", "bob")
@@ -56,7 +60,7 @@ async def decide(url: str, *threads: str) -> None:
         pipe, _ = engine.submit(Submission(bridge.agents["ops"], ANN, parse_input(body)))
         while await pipe.read():
             pass
-        (row,) = await engine.store.list_interrupts("team", thread=thread)
+        (row,) = await engine.store.list_interrupts("team", QuestionFilter(thread=thread))
         await bridge.resume("ops", thread, {row.interrupt.id: {"approved": True}}, principal=BOB)
     await bridge.aclose()
 
@@ -101,6 +105,77 @@ def test_what_was_decided_is_exported_and_whole(url: str, tmp_path: Path) -> Non
     file.write_text(exported.stdout)
     judged = verify(str(file), "--anchor", str(file))
     assert (judged.exit_code, judged.stdout) == (0, "6 rows of 2 threads: whole.\n")
+
+
+MAIL, HIDDEN = "Her mail is eve@home.example.", "Her mail is hidden."
+
+
+async def _taken_back(url: str) -> str:
+    """Have an agent redact what it said before an approval; gives what the thread has then."""
+    asked = Ask("c", "tool_call", "Pay?", tool_call=ToolCall("c", "pay", {"to": "eve"}))
+
+    async def paying(run: Run) -> AsyncIterator[RunItem]:
+        if run.resume is None:
+            for event in text_events("m1", MAIL):
+                yield event
+            for event in call_events("c", "pay", '{"to": "eve"}'):
+                yield event
+            yield Pause([asked])
+            return
+        yield redacted(run, MAIL, HIDDEN)
+
+    bridge = Bridge("memory:", audit_keys=[KEY])
+    bridge.add("ops", Scripted(paying))
+    async with talk(bridge, "ops", store=url) as one:
+        waits = await one.say("Pay her.")
+        assert (await one.answer(waits, {"approved": True})).ending == "success"
+        return str(await one.messages())
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_words_that_an_agent_redacts_have_a_row_and_leave_the_chain_whole(
+    store: str, tmp_path: Path
+) -> None:
+    url = STORES[store](tmp_path)
+    kept = asyncio.run(_taken_back(url))
+    assert (HIDDEN in kept, "eve@" in kept) == (True, False)
+    exported = invoke("export", "--store", url).stdout
+    rows = [json.loads(line) for line in exported.splitlines()]
+    assert [row["status"] or row["event"] for row in rows] == [
+        *("open", "claimed", "redacted", "resolved")
+    ]
+    assert (rows[2]["messageId"], rows[2]["run"], rows[2]["actor"]) == ("m1", "run-2", "agent")
+    assert "eve@" not in exported
+    whole = "4 rows of 1 thread: whole.\n1 row of these tells of words that an agent redacted.\n"
+    judged = verify("--store", url)
+    assert (judged.exit_code, judged.stdout) == (0, whole)
+    file = tmp_path / "audit.jsonl"
+    file.write_text(exported)
+    judged = verify(str(file), "--anchor", str(file))
+    assert (judged.exit_code, judged.stdout) == (0, whole)
+    table = list(
+        csv.DictReader(io.StringIO(invoke("export", "--store", url, "--format", "csv").stdout))
+    )
+    assert (table[2]["event"], table[2]["messageId"]) == ("redacted", "m1")
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            f"UPDATE agui_messages SET data = replace(data, '{HIDDEN}', '{MAIL}')",
+            "row 3: message m1 was changed since it was redacted",
+        ),
+        ("UPDATE agui_audit SET data = replace(data, 'm1', 'm2')", "row 3: it was changed after"),
+        ("DELETE FROM agui_audit WHERE data LIKE '%redacted%'", "row 3: row 3 is missing"),
+    ],
+)
+def test_harm_to_what_was_redacted_is_told(tmp_path: Path, statement: str, said: str) -> None:
+    url = STORES["sqlite"](tmp_path)
+    asyncio.run(_taken_back(url))
+    execute(url, statement)
+    judged = verify("--store", url)
+    assert (judged.exit_code, said in judged.stdout) == (1, True), judged.stdout
 
 
 def test_deleting_a_thread_leaves_its_chain_whole(url: str, tmp_path: Path) -> None:

@@ -331,6 +331,7 @@ def test_long_arguments_open_in_the_editor(
     assert executed(target, name) == ["edited"]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("editor", "told"),
     [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.protocol.answers.question_schemas import declinable
+from agui_bridge.protocol.answers.decisions import declinable
 from tests.cli.terminal import terminal
 from tests.client.raw_server import asking, raw_server
 

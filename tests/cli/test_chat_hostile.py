@@ -121,7 +121,9 @@ async def test_long_arguments_are_shown_whole_once_before_a_yes_is_taken(
         shown = await asyncio.to_thread(talk, server.url)
     [entry] = server.bodies[1]["resume"]
     assert entry["payload"] == {"approved": approved}
-    lines = [line[2:] for line in re.split("[\r\n]+", shown) if line.startswith("│ ")]
+    lines = [
+        line[2:].removeprefix("↪ ") for line in re.split("[\r\n]+", shown) if line.startswith("│ ")
+    ]
     assert ("".join(lines).count("word") == 4_000) is approved
 
 
@@ -233,6 +235,7 @@ async def test_a_list_that_is_none_is_told_so(listed: Any) -> None:
         await asyncio.to_thread(talk, server.url)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("locale", ["ascii", "latin-1", "utf-8"])
 async def test_no_character_ends_the_chat(locale: str) -> None:
     body = asking([], says("half \ud83d of a pair, ⚙ 漢字"))

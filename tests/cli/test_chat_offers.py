@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agui_bridge.protocol.answers.decisions import approval_schema
-from agui_bridge.protocol.answers.question_schemas import declinable
+from agui_bridge.protocol.answers.decisions import approval_schema, declinable
 from tests.cli.terminal import terminal
 from tests.client.raw_server import asking, raw_server
 

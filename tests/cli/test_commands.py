@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from agui_bridge import __version__
 from agui_bridge.cli import app, banner
-from agui_bridge.config.environment import VARIABLES
+from agui_bridge.config.load import VARIABLES
 from agui_bridge.conformance.reports import FORMATS
 from agui_bridge.documents.schemas import documents
 from tests.cli.commands import COMMANDS, HELP
@@ -315,7 +315,7 @@ def test_a_port_that_this_user_may_not_take_is_told(
         raise PermissionError(13, "Permission denied")
 
     # Tests may run as a user that may take every port.
-    monkeypatch.setattr("agui_bridge.http.serving.listening._listening", refuse)
+    monkeypatch.setattr("agui_bridge.http.server._listening", refuse)
     first, second = error_of("serve", "agents:bridge", "--port", "80")
     assert "Port 80 on 127.0.0.1 is not allowed to this user." in first
     assert "above 1023" in second

@@ -43,7 +43,7 @@ async def test_an_approval_is_asked_for_behind_all_that_it_lets_run(
             await http.post("/agents/ops", json=run_input("go"))
         [row] = (await bridge.pending(Principal())).rows
         shown, code = await asyncio.to_thread(talk, url, row.ref)
-    whole = "".join(shown.split("\r")).replace("\n", "")
+    whole = "".join(shown.split("\r")).replace("\n", "").replace("↪ ", "")
     assert whole.count("word") == 2_000
     assert '"last": "eve"' in whole
     assert (ran, code) == (paid, 0 if paid else 1)

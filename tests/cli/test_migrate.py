@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from agui_bridge.cli import app
 from agui_bridge.cli.banner import store_label
 from agui_bridge.stores.redis.open import SCHEMA
-from agui_bridge.stores.sql.schema import head_of
+from agui_bridge.stores.sql.rows import head_of
 from tests.stores.sql.conftest import new_place
 from tests.stores.upgrades.conftest import RESTORED
 from tests.support.own_modules import importing_own

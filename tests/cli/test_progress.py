@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from agui_bridge.cli.progress import Progress
-from agui_bridge.terminal import Terminal
+from agui_bridge.terminal import Progress, Terminal
 from tests.cli.terminal import terminal
 
 

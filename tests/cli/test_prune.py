@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from agui_bridge.cli import app, progress
-from agui_bridge.cli.ages import seconds_of
+from agui_bridge import terminal
+from agui_bridge.cli import app
 from agui_bridge.cli.commands import prune as command
-from agui_bridge.protocol.grants.grant import Grant
+from agui_bridge.cli.options import seconds_of
+from agui_bridge.protocol.grants import Grant
 from agui_bridge.stores.open import open_store
 from tests.processes.conftest import STORES
 from tests.stores.samples import KEY, idle, interrupted, message, put, running
@@ -102,7 +103,7 @@ def test_it_works_on_the_store_of_a_configuration_file(url: str, tmp_path: Path)
 
 def test_what_is_deleted_is_told_in_between(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "_AT_ONCE", 2)
-    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    monkeypatch.setattr(terminal, "_SECONDS", 0.0)
 
     told = invoke("--store", url, "--older-than", "0d")
 

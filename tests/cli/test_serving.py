@@ -90,6 +90,7 @@ def stopped_while_streaming(server: Serving, sign: signal.Signals) -> tuple[list
     return kinds, time.monotonic() - signalled
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 0)])
 def test_a_signal_ends_an_open_stream_with_a_terminal_event(
     folder: Path, sign: signal.Signals, code: int

@@ -6,7 +6,7 @@ import pytest
 
 from agui_bridge import Principal
 from agui_bridge.config import bridge_from
-from agui_bridge.engine.observing.telemetry import NO_TELEMETRY
+from agui_bridge.engine.telemetry import NO_TELEMETRY
 from agui_bridge.errors import ConfigurationError
 from tests.config.files import SECRET, loaded, written
 from tests.docs.pages import Conversation

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.config import load_config, load_launch
-from agui_bridge.config.environment import VARIABLES
+from agui_bridge.config.load import VARIABLES
 from agui_bridge.errors import ConfigurationError
 from tests.config.files import SECRET, loaded, refused, written
 

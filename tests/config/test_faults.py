@@ -1,9 +1,11 @@
 """What is wrong in a file is told with line, key and remedy, and without secrets."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agui_bridge.config import load_config
 from tests.config.files import SECRET, refused
 from tests.support.installed import install
 
@@ -89,7 +91,7 @@ def test_a_fault_names_its_line_its_key_and_what_is_allowed(
         ("{object: 'shop_for_config:number'}", "Agent 'a': 7 is no Adapter"),
         ("{adapter: functoin}", "There is no adapter 'functoin'; installed are:"),
         ("{adapter: function, options: {x: 1}}", "Its options are: function."),
-        ("{function: 'x:y', settings: {lease_seconds: 9}}", "settings.lease_seconds: unknown key."),
+        ("{function: 'x:y', settings: {lease_seconds: 9}}", "settings.lease_seconds: unknown key"),
     ],
 )
 def test_a_fault_of_an_agent_names_the_agent_and_its_line(
@@ -147,3 +149,50 @@ def test_options_that_an_adapter_refuses_are_not_repeated(
     install(folder, "fussy", {"fussy": "fussy:Fussy"})
     told = refused(folder, "", agents=f"agents: {{a: {{adapter: fussy, options: {options}}}}}\n")
     assert SECRET not in told and "'fussy'" in told
+
+
+WORKFLOWS = """
+from agui_bridge import AdapterCapabilities
+
+
+class Workflows:
+    capabilities = AdapterCapabilities()
+    object_options = ("workflow", "rules")
+
+    def __init__(self, workflow, rules=None, label=""):
+        self.made_with = (workflow, rules, label)
+
+    async def run(self, run):
+        yield str(self.made_with)
+
+    async def aclose(self):
+        pass
+"""
+
+
+@pytest.fixture
+def workflows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an adapter whose class names which of its options are objects."""
+    (folder / "their_workflows.py").write_text(WORKFLOWS)
+    monkeypatch.syspath_prepend(folder)
+    install(folder, "workflows", {"workflows": "their_workflows:Workflows"})
+    return folder
+
+
+def test_options_that_name_objects_reach_the_adapter_as_objects(workflows: Path) -> None:
+    (workflows / "bridge.yaml").write_text(
+        "agents: {a: {adapter: workflows, "
+        "options: {workflow: 'shop_for_config:number', label: 'shop_for_config:number'}}}\n"
+    )
+    adapter: Any = load_config(workflows / "bridge.yaml").bridge().agents["a"].adapter
+
+    assert adapter.made_with == (7, None, "shop_for_config:number")
+
+
+def test_an_option_that_names_no_object_is_refused_at_its_line(workflows: Path) -> None:
+    options = "{workflow: 'shop_for_config:nothing'}"
+    told = refused(
+        workflows, "", agents=f"agents:\n  a: {{adapter: workflows, options: {options}}}\n"
+    )
+
+    assert told.startswith("bridge.yaml:2: agents.a: workflow: The module 'shop_for_config' has no")

@@ -13,6 +13,9 @@ __all__ = ["MUTANTS", "Mutant"]
 CONFLICTS: Final = "race.conflicting race.conflicting-two-processes"
 """Two answers at once: which one wins, and so what is seen, is up to chance."""
 
+FORGETS: Final = "repeat.answered-message repeat.nothing-new"
+"""What a client that was shown less than all sends brings something new, or is no input at all."""
+
 ANY: Final = " ".join(check.id for check in CHECKS)
 
 
@@ -43,6 +46,13 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
     "no-validation": Mutant("stream.malformed"),
     "no-outcome": Mutant("pause.outcome", also=ANY),
     "no-snapshots": Mutant("pause.snapshots", also="stop.partial-text"),
+    "empty-snapshot": Mutant(
+        "pause.snapshots",
+        also=f"memory.forged-arguments parallel.one-declined stop.partial-text {FORGETS}",
+    ),
+    "no-user-in-snapshot": Mutant("pause.snapshots", also=FORGETS),
+    "renamed-in-snapshot": Mutant("pause.snapshots"),
+    "other-arguments-in-snapshot": Mutant("pause.snapshots"),
     "wrong-reason": Mutant("pause.tool-bound"),
     "unbound": Mutant(
         "pause.tool-bound", also="answer.result answer.no-restart parallel.one-declined"
@@ -50,10 +60,16 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
     "no-schema": Mutant("pause.schema"),
     "eager": Mutant("pause.no-execution", also=ANY),
     "same-calls": Mutant("pause.unique-ids", also="parallel.one-declined"),
+    "calls-by-number": Mutant("pause.unique-ids"),
     "odd-expires-at": Mutant("pause.expires-at"),
-    "approved-is-cancelled": Mutant("answer.approve-once"),
-    "no-result": Mutant("answer.result parallel.both"),
+    "naive-expires-at": Mutant("pause.expires-at"),
+    "approved-is-cancelled": Mutant(
+        "answer.approve-once", also="memory.fresh-client memory.restart"
+    ),
+    "no-result": Mutant("answer.result answer.asked-amid parallel.both"),
     "streams-again": Mutant("answer.no-restart"),
+    "result-amid": Mutant("answer.asked-amid"),
+    "begins-anew": Mutant("answer.asked-amid"),
     "no-snapshot-after": Mutant("answer.snapshots"),
     "executes-declined": Mutant(
         "answer.deny parallel.one-declined replay.approve-after-deny", also=CONFLICTS
@@ -111,6 +127,8 @@ MUTANTS: Final[Mapping[str, Mutant]] = {
     "dangling": Mutant("memory.no-dangling-calls"),
     "shared-scope": Mutant("memory.foreign-principal"),
     "volatile-asks": Mutant("memory.restart"),
+    "error-after-restart": Mutant("memory.restart"),
+    "error-for-fresh-client": Mutant("memory.fresh-client"),
     "volatile-receipts": Mutant("memory.restart-replay"),
     "stop-is-success": Mutant("stop.outcome"),
     "drops-partial": Mutant("stop.partial-text"),

@@ -23,6 +23,7 @@ from tests.conformance.reference_events import (
     encoded,
     shown,
     snapshots,
+    snapshots_of_pause,
     text_content,
     tool_call,
 )
@@ -52,6 +53,7 @@ class Reference:
     def __init__(self, store: Store, *flaws: str) -> None:
         self.process = Process(store, frozenset(flaws))
         self.has = self.process.has
+        self._restarted = False
 
     def app(self) -> Starlette:
         return Starlette(
@@ -66,6 +68,7 @@ class Reference:
 
     def restart(self) -> None:
         """Forget what a process forgets when it is killed: nothing that was stored."""
+        self._restarted = True
         for thread in self.process.store.threads.values():
             if self.has("volatile-asks"):
                 thread.asks.clear()
@@ -161,7 +164,11 @@ class Reference:
             async for event in steps:
                 yield event
             approved = isinstance(decision, list) and any(map(self._is_approved, decision))
-            if approved and self.has("approved-is-cancelled"):
+            if approved and self._restarted and self.has("error-after-restart"):
+                yield {"type": "RUN_ERROR", "message": "the checkpoint is gone"}
+            elif approved and self.has("error-for-fresh-client") and not body["messages"]:
+                yield {"type": "RUN_ERROR", "message": "there are no messages"}
+            elif approved and self.has("approved-is-cancelled"):
                 yield {"type": "RUN_FINISHED", **ids, "outcome": {"type": "cancelled"}}
             elif (denied := self._fails(decision)) is not None:
                 yield denied
@@ -201,7 +208,7 @@ class Reference:
             kind = "success" if self.has("stop-is-success") else "cancelled"
             return {**event, "outcome": {"type": kind}}
         waiting = [ask for ask in thread.open if not ask.is_expired]
-        if waiting and not self.has("no-outcome"):
+        if waiting and not self.has("no-outcome") and not self.has("asks-by-custom"):
             old = "protocolVersion" not in body and not self.has("expires-for-all")
             for ask in waiting:
                 ask.tell()
@@ -230,6 +237,9 @@ class Reference:
             thread.asks[ask.id] = ask
             for event in snapshots(thread):
                 yield event
+        elif verb == "amid":
+            for event in self._ask_amid(thread, name):
+                yield event
         elif verb == "frontend":
             call = f"call-{uuid.uuid4().hex}"
             thread.pending_calls = [call]
@@ -244,6 +254,22 @@ class Reference:
         else:
             for event in self._says(thread, f"You said {text}"):
                 yield event
+
+    def _ask_amid(self, thread: Thread, name: str) -> list[Event]:
+        ask = Ask("amid", {"to": name}, owner=self.process)
+        thread.asks[ask.id] = ask
+        events = tool_call(thread, ask.call, "send_email", ask.args)
+        if self.has("result-amid"):
+            events.append(
+                {
+                    "type": "TOOL_CALL_RESULT",
+                    "messageId": uuid.uuid4().hex,
+                    "toolCallId": ask.call,
+                    "content": "May it?",
+                    "role": "tool",
+                }
+            )
+        return [*events, *snapshots(thread)]
 
     def _take_results(self, thread: Thread, body: dict[str, Any]) -> bool:
         results = [m for m in body["messages"] if m.get("toolCallId") in thread.pending_calls]
@@ -271,6 +297,8 @@ class Reference:
             )
             if made and self.has("same-calls"):
                 ask = replace(ask, call=made[0].call)
+            if self.has("calls-by-number"):
+                ask = replace(ask, call=f"call-{number}")
             made.append(ask)
             # A flow asks about a step of its own, which no client sees as a tool call.
             events = tool_call(thread, ask.call, "send_email", ask.args)
@@ -290,8 +318,10 @@ class Reference:
                 "outcome": {"type": "suspended"},
             }
         if not self.has("no-snapshots"):
-            for event in snapshots(thread):
+            for event in snapshots_of_pause(self.process, thread):
                 yield event
+        if self.has("asks-by-custom"):
+            yield {"type": "CUSTOM", "name": "on_interrupt", "value": "May it?"}
 
     async def _slow(self, thread: Thread, count: int) -> AsyncIterator[Event]:
         message: dict[str, Any] = {"id": uuid.uuid4().hex, "role": "assistant", "content": ""}
@@ -332,7 +362,7 @@ class Reference:
     ) -> AsyncIterator[Event]:
         ran = False
         for ask in asks:
-            if self.has("streams-again") and ask.kind == "approval":
+            if self.has("streams-again" if ask.kind == "approval" else "begins-anew"):
                 for event in tool_call(Thread(""), ask.call, "send_email", ask.args):
                     yield event
             content = "not executed"
@@ -345,7 +375,8 @@ class Reference:
             if thread.stop and self.has("stop-reopens"):
                 ask.status, ask.answer = "open", None
             cancelled = ask.answer is not None and ask.answer["status"] == "cancelled"
-            if ask.kind != "approval" or self.has("flow") or (cancelled and self.has("dangling")):
+            tool_bound = ask.kind == "amid" or (ask.kind == "approval" and not self.has("flow"))
+            if not tool_bound or (cancelled and self.has("dangling")):
                 continue
             message = {"id": uuid.uuid4().hex, "toolCallId": ask.call, "content": content}
             thread.messages.append({**message, "role": "tool"})
@@ -372,6 +403,8 @@ class Reference:
         assert ask.answer is not None
         if ask.kind == "confirmation":
             return bool((ask.answer["payload"] or {}).get("confirm"))
+        if ask.kind == "amid":
+            return bool(ask.answer["status"] == "resolved")
         if ask.kind != "approval":
             return False
         if ask.answer["status"] == "cancelled":

@@ -9,7 +9,10 @@ from typing import Any
 
 from tests.conformance.reference_thread import APPROVAL, CONFIRMATION, FORM, Ask, Process, Thread
 
-__all__ = ["Event", "drafted", "encoded", "shown", "snapshots", "text_content", "tool_call"]
+__all__ = [
+    "Event", "drafted", "encoded", "shown", "snapshots", "snapshots_of_pause", "text_content",
+    "tool_call",
+]  # fmt: skip
 
 Event = dict[str, Any]
 
@@ -45,6 +48,22 @@ def snapshots(thread: Thread) -> list[Event]:
     ]
 
 
+def snapshots_of_pause(process: Process, thread: Thread) -> list[Event]:
+    """The same before a question, with what is broken about them."""
+    state, told = snapshots(thread)
+    if process.has("empty-snapshot"):
+        told["messages"] = []
+    messages = json.dumps(told["messages"])
+    if process.has("renamed-in-snapshot"):
+        messages = messages.replace("send_email", "read_email")
+    if process.has("other-arguments-in-snapshot"):
+        messages = messages.replace("original", "another")
+    told["messages"] = json.loads(messages)
+    if process.has("no-user-in-snapshot"):
+        told["messages"] = [m for m in told["messages"] if m["role"] != "user"]
+    return [state, told]
+
+
 def shown(process: Process, ask: Ask, old: bool) -> Event:
     """A question as it is shown; clients that declare no version get no expiry."""
     event: Event = {"id": ask.id, "reason": "input_required", "message": "May it?"}
@@ -54,6 +73,8 @@ def shown(process: Process, ask: Ask, old: bool) -> Event:
         if process.has("flow") or process.has("unbound"):
             event["reason"] = "flow:feedback"
             del event["toolCallId"]
+    if ask.kind == "amid":
+        event["toolCallId"] = ask.call
     if ask.kind == "confirmation":
         event["reason"] = "confirmation"
     if not process.has("no-schema"):
@@ -61,12 +82,15 @@ def shown(process: Process, ask: Ask, old: bool) -> Event:
             "approval": APPROVAL,
             "confirmation": CONFIRMATION,
             "form": FORM,
+            "amid": FORM,
             "falsy": {"type": "boolean"},
         }
         event["responseSchema"] = dict(schemas.get(ask.kind, {"type": "object"}))
     if ask.expires is not None and not old:
         at = datetime.fromtimestamp(ask.expires, UTC).isoformat()
         event["expiresAt"] = "soon" if process.has("odd-expires-at") else at
+        if process.has("naive-expires-at"):
+            event["expiresAt"] = at.removesuffix("+00:00")
     if ask.subagent is not None and not process.has("anonymous-interrupt"):
         event["subagentRunId"] = ask.subagent
     return event

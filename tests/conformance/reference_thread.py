@@ -71,7 +71,7 @@ class Ask:
         """Whether a payload is what its schema says."""
         if self.kind == "falsy":
             return isinstance(payload, bool) and (payload or "falsy-is-missing" not in flaws)
-        if self.kind == "form":
+        if self.kind in ("form", "amid"):
             year = payload.get("year") if isinstance(payload, dict) else None
             return type(year) is int or "unchecked-form" in flaws
         if not isinstance(payload, dict):

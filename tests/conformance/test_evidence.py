@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agui_bridge.conformance import CHECKS
-from agui_bridge.conformance.evidence import last_exchanges, shortened
-from agui_bridge.conformance.wire import Answer
+from agui_bridge.conformance.exchange import Answer, last_exchanges, shortened
 from tests.conformance.judged import judge
 
 

@@ -11,7 +11,7 @@ from agui_bridge.conformance import CHECKS, Result
 from tests.conformance.judged import judge
 from tests.conformance.mutants import MUTANTS, Mutant
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(120)]
 
 Judged = Mapping[str, Mapping[str, Result]]
 AT_ONCE = 8
@@ -47,6 +47,40 @@ async def test_a_server_of_1_1_that_announces_no_subagents_is_as_correct_with_a_
     assert wrong == []
     (note,) = results["stream.order"].notes
     assert "'unannounced' is named without SUBAGENT_STARTED" in note
+
+
+STREAMS = [
+    c for c in CHECKS if c.id in {f"stream.{n}" for n in ("framing", "types", "order", "ids")}
+]
+
+
+@pytest.mark.parametrize(
+    ("flaw", "check"),
+    [
+        ("crlf", "stream.framing"),
+        ("null-members", "stream.types"),
+        ("unclosed-text", "stream.order"),
+        ("own-run-id", "stream.ids"),
+    ],
+)
+async def test_streams_of_a_server_that_raises_no_interrupt_are_judged(
+    flaw: str, check: str
+) -> None:
+    right = await judge("asks-by-custom", checks=STREAMS)
+    wrong = await judge("asks-by-custom", flaw, checks=STREAMS)
+
+    assert [result.status for result in right.values()] == ["pass"] * len(STREAMS)
+    for result in right.values():
+        assert result.notes == ("judged without a question, since prompts.approval raised none",)
+    assert {id for id, result in wrong.items() if result.status != "pass"} == {check}
+
+
+async def test_a_question_as_a_custom_event_is_named_with_the_switch_of_its_framework() -> None:
+    told = await judge("asks-by-custom", checks=[c for c in CHECKS if c.id.startswith("pause.")])
+
+    for id in ("pause.outcome", "pause.schema"):
+        assert "CUSTOM on_interrupt came instead" in told[id].detail
+        assert "LangGraphAgent(emit_interrupt_outcome=True)" in told[id].detail
 
 
 async def test_a_flow_that_asks_without_tool_calls_is_as_correct() -> None:

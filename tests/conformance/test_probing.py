@@ -8,8 +8,7 @@ import pytest
 
 from agui_bridge.conformance import CHECKS
 from agui_bridge.conformance.lab import Lab
-from agui_bridge.conformance.probing import find_offer
-from agui_bridge.conformance.runner import run_checks
+from agui_bridge.conformance.runner import find_offer, run_checks
 from tests.conformance.judged import reference_lab
 
 UNTOLD = [c for c in CHECKS if c.id in ("answer.edit", "answer.bad-edit", "other.capabilities")]
@@ -59,6 +58,14 @@ async def test_a_flaw_is_noticed_by_answers_that_were_made_up_too(flaw: str, che
     ended, _ = await statuses(flaw)
 
     assert ended[check].startswith("fail")
+
+
+async def test_edits_are_made_of_the_streamed_arguments_where_the_messages_lack_the_call() -> None:
+    ended, _ = await statuses("empty-snapshot")
+    ignored, _ = await statuses("empty-snapshot", "ignores-edits")
+
+    assert ended["answer.edit"] == ended["answer.bad-edit"] == "pass"
+    assert ignored["answer.edit"].startswith("fail executed with other arguments")
 
 
 async def test_an_endpoint_that_does_not_ask_is_told_as_that() -> None:

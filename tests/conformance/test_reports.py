@@ -17,9 +17,9 @@ from agui_bridge.conformance.reports import (
     as_junit,
     as_markdown,
     check_names,
+    print_report,
     write_reports,
 )
-from agui_bridge.conformance.reports.terminal import print_report
 from agui_bridge.conformance.verdicts import Severity, Status
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal
@@ -94,9 +94,55 @@ def test_the_terminal_says_what_was_seen_where_and_how_to_mend_it() -> None:
     assert "executed 2 times" in text
     assert "it did not ask" in text
     assert check("must", 2).fix not in text, "of a check that could not judge"
-    said = "one|two: 1 passed, 2 failed, 1 blocked, 1 skipped (--verbose says why)"
+    said = (
+        "one|two: 1 passed, 1 failed, 1 of should failed, 1 blocked, 1 skipped (--verbose says why)"
+    )
     assert text.rstrip().endswith(said)
     assert check("should", 1).id not in text
+
+
+ENDINGS: list[tuple[Check, Status, str]] = [
+    (check("must"), "pass", ""),
+    (check("must", 1), "fail", "a"),
+    (check("must", 2), "fail", "b"),
+    *((check("must", 3 + n), "blocked", "it did not ask") for n in range(3)),
+    (check("should"), "fail", "c"),
+    (check("should", 1), "blocked", "it did not ask"),
+    (check("should", 2), "skip", "no prompts.text"),
+]
+
+
+def test_terminal_junit_and_json_count_alike() -> None:
+    judged = report("x", *ENDINGS)
+    out = io.StringIO()
+    print_report(judged, Terminal(out))
+    suite = ElementTree.fromstring(as_junit([judged]).encode())[0]
+    counts = json.loads(as_json([judged]))["endpoints"][0]["counts"]
+
+    tally = "1 passed, 2 failed, 1 of should failed, 3 blocked, 1 of should blocked, 1 skipped"
+    assert f"x: {tally}" in out.getvalue()
+    assert [p.attrib["value"] for p in suite.iterfind("properties/property")] == [tally]
+    assert counts == {
+        "passed": 1, "failed": 2, "should_failed": 1, "blocked": 3, "should_blocked": 1,
+        "skipped": 1,
+    }  # fmt: skip
+    assert suite.attrib["failures"] == str(counts["failed"])
+    assert suite.attrib["errors"] == str(counts["blocked"])
+    lenient = counts["should_failed"] + counts["should_blocked"]
+    assert suite.attrib["skipped"] == str(lenient + counts["skipped"])
+    assert suite.attrib["tests"] == str(sum(counts.values())) == str(len(ENDINGS))
+
+
+def test_what_blocked_several_checks_is_told_once() -> None:
+    judged = report("x", *ENDINGS)
+    out = io.StringIO()
+    print_report(judged, Terminal(out))
+
+    for text in (out.getvalue(), as_markdown([judged])):
+        assert text.count("it did not ask") == 1
+    ids = [c.id for c, status, _ in ENDINGS if status == "blocked"]
+    assert "blocked 4 checks, all by this" in out.getvalue()
+    assert f"checks    {', '.join(ids)}" in out.getvalue()
 
 
 def test_the_terminal_says_why_a_check_is_skipped_if_it_is_asked() -> None:
@@ -139,7 +185,9 @@ def test_what_was_found_out_is_in_every_report() -> None:
     said = "its approval offers editedArgs"
     assert said in out.getvalue()
     assert json.loads(as_json([NOTED]))["endpoints"][0]["found"] == [said]
-    assert [p.attrib["value"] for p in suite.iterfind("properties/property")] == [said]
+    assert [p.attrib["value"] for p in suite.iterfind("properties/property[@name='found']")] == [
+        said
+    ]
     assert f"- found out: {said}" in as_markdown([NOTED])
 
 

@@ -11,7 +11,7 @@ from agui_bridge.conformance import Config, load, run_suite
 from tests.support.postgres import emptied
 from tests.support.redis_server import redis_url
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(240)]
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "examples" / "conformance" / "approval_target.toml"

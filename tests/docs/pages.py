@@ -44,9 +44,14 @@ async def run_page(page: Path) -> dict[str, Any]:
     # Dataclasses and pydantic models look their module up.
     sys.modules[module.__name__] = module
     for line, code in snippets_of(page):
-        # Blank lines before it, so that a traceback names the line of the page.
+        # Blank lines before it, so that a traceback names the line of the page. Its annotations are
+        # no texts, as they are here.
         compiled = compile(
-            "\n" * (line - 1) + code, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            "\n" * (line - 1) + code,
+            str(page),
+            "exec",
+            flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+            dont_inherit=True,
         )
         outcome = eval(compiled, names)
         if inspect.isawaitable(outcome):

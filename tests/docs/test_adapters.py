@@ -6,13 +6,17 @@ import asyncio
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agui_bridge import Adapter
+from agui_bridge.engine.engine import mint
 from agui_bridge.installed import ENTRY_POINTS
+from agui_bridge.stores.memory import MemoryStore
 from agui_bridge.testing import CHECKS, AdapterSuite
 from tests.docs.pages import ROOT, Conversation, run_page, snippets_of
+from tests.support.agents import Bench, outcome
 
 PAGE = ROOT / "docs" / "adapters.md"
 
@@ -39,11 +43,12 @@ async def test_the_worked_adapter_executes_once_and_only_when_approved(
     assert isinstance(page["FlowAdapter"](page["server"]), Adapter)
 
 
-def test_the_worked_adapter_passes_every_check_that_applies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["TestDeployer", "TestTeam"])
+def test_the_worked_adapters_pass_every_check_that_applies(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    suite: AdapterSuite = asyncio.run(run_page(PAGE))["TestDeployer"]()
+    suite: AdapterSuite = asyncio.run(run_page(PAGE))[name]()
 
     suite.test_what_is_left_out_does_not_apply()
     for check in CHECKS:
@@ -65,3 +70,28 @@ def test_every_link_between_pages_leads_to_a_heading() -> None:
         for target, anchor in links:
             headings = re.findall(r"^#+ (.+)$", (page.parent / target).read_text(), re.MULTILINE)
             assert anchor in {heading.lower().replace(" ", "-") for heading in headings}
+
+
+async def test_the_worked_task_gets_the_answer_where_it_waits_or_is_begun_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page, executed, store = await run_page(PAGE), list[str](), MemoryStore()
+    adapters = [page["TaskAdapter"](executed) for _ in range(2)]
+    one, other = (Bench(adapter, store=store) for adapter in adapters)
+
+    assert outcome(await other.say(resume=other.entries(await asked_by(one)))) == "success"
+    assert (executed, adapters[0]._waiting) == (["v2.0"], {})
+
+    asked = await asked_by(one)
+    await one.engine.holds.let_go_all()
+    assert adapters[0]._waiting == {}
+    assert outcome(await other.say(resume=other.entries(asked))) == "success"
+    assert executed == ["v2.0", "v2.0"]
+
+
+async def asked_by(bench: Bench) -> list[dict[str, Any]]:
+    """What an agent asks that is told to deploy, anew each time."""
+    told = await bench.say("deploy", messages=[{"id": mint(), "role": "user", "content": "deploy"}])
+    asked: list[dict[str, Any]] = told[-1]["outcome"]["interrupts"]
+    return asked

@@ -28,7 +28,7 @@ PROGRAMS = {
     "redis": ["redis-cli", "redis-server"],
 }
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(120)]
 
 
 @dataclass

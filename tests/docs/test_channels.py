@@ -11,7 +11,7 @@ import pytest
 from agui_bridge import Principal
 from agui_bridge.channels import Slack, SlackUser, Smtp, Teams, Webhook
 from agui_bridge.channels.notice import Event
-from agui_bridge.channels.retries import SCHEDULE
+from agui_bridge.channels.postman import SCHEDULE
 from agui_bridge.config import bridge_from
 from tests.channels.bridges import SECRET
 from tests.docs.pages import ROOT, run_page, snippets_of

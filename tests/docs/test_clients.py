@@ -14,8 +14,7 @@ from agui_bridge.client import ClientDialectName
 from agui_bridge.protocol.dialects import DialectChoice
 from docs.generators.terminal import FOLDER, PICTURES, picture_of_a_chat
 from tests.docs.pages import ROOT, run_page, snippets_of
-from tests.support.server import client as client_of
-from tests.support.server import run_input, serve
+from tests.support.server import client as client_of, run_input, serve
 
 CLIENT = ROOT / "docs" / "python-client.md"
 RECONNECTING = ROOT / "docs" / "reconnecting.md"

@@ -2,7 +2,7 @@
 
 import httpx
 
-from agui_bridge.http.app.operations import OPERATIONS
+from agui_bridge.http.app.openapi import OPERATIONS
 from tests.docs.pages import ROOT, run_page
 from tests.support.server import serve
 

@@ -64,6 +64,7 @@ RECEIPT: Final = {
 }
 ASKING: Final = [
     Asking("README.md", "ops"),
+    Asking("docs/a2a-server.md", "ops"),
     Asking("docs/adapters.md", "deployer", "deploy"),
     Asking("docs/auto-resume.md", "cleaner", yes={"confirmed": True}, no={"confirmed": False}),
     Asking("docs/auto-resume.md", "barista", yes={"size": "large"}, no={"size": "small"}),
@@ -75,6 +76,7 @@ ASKING: Final = [
     ),
     Asking("docs/keyword-agents.md", "cleaner", "delete"),
     Asking("docs/keyword-agents.md", "deployer", "deploy", {"confirm": True}, {"confirm": False}),
+    Asking("docs/mcp-server.md", "ops"),
     Asking("docs/superagent.md", "approval-agent"),
     Asking("examples/demo.py", "ops"),
     Asking("examples/demo.py", "report", "go", {"quarter": "Q1", "year": 2026}),

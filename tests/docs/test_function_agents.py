@@ -72,6 +72,16 @@ async def test_the_model_is_called_once(page: Page) -> None:
     assert page["effects"] == ["You ", "want ", "tea", "You want tea"]
 
 
+async def test_a_tool_asks_in_its_middle(page: Page) -> None:
+    talk = Conversation(page["bridge"], "transfer")
+    await talk.say("go")
+    assert talk.asks[0]["message"] == "The code that your bank has sent?"
+    assert await talk.answer({"code": "4711"}) == "Transferred 20."
+    assert page["effects"] == ["begun 20", "payment 7 with 4711"]
+    await talk.say("again")
+    assert await talk.answer(None) == "Nothing was transferred."
+
+
 async def test_the_policy_judges_whatever_the_agent_says(page: Page) -> None:
     talk = Conversation(page["bridge"], "payer")
     assert await talk.say("5000") == "Not paid: Payments end at 1000."
@@ -93,3 +103,11 @@ async def test_a_failed_call_is_tried_again_only_when_asked_for(page: Page) -> N
     assert talk.asks[0]["message"] == "TimeoutError. Try again?"
     assert await talk.answer({"confirm": True}) == "fetched"
     assert page["effects"] == ["fetch", "fetch"]
+
+
+async def test_a_sleep_is_ended_early_or_cancelled(page: Page) -> None:
+    talk = Conversation(page["bridge"], "reminder")
+    assert await talk.say("go") == "I will ask again in three days."
+    assert await talk.answer({}) == "Three days are over (early). Is it done?"
+    await talk.say("go")
+    assert await talk.answer(None) == ""

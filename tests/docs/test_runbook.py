@@ -35,7 +35,7 @@ VARYING = (
     (r"^\d{10}$", "SECONDS"),
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(120)]
 
 
 def alike(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agui_bridge.errors import CODES
-from agui_bridge.http.chat.refusal_statuses import STATUSES
+from agui_bridge.http.chat.operations import STATUSES
 from tests.docs.pages import ROOT, run_page, snippets_of
 from tests.support.chat import Chat
 from tests.support.server import client, serve

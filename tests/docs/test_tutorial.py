@@ -11,7 +11,7 @@ import pytest
 
 from tests.docs.reader import Reader, blocks
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import pytest
 from agui_bridge import Bridge
 from tests.e2e.clients import PACKAGES, Driver, OpenPage, Page
 from tests.e2e.lines import HERE
-from tests.e2e.mastra import bridge_before
+from tests.e2e.mastra import bridge_before, unknown_chunks
 from tests.e2e.steady import steady_in
 from tests.e2e.target import Target
+from tests.support.langgraph_server import LangGraphProcess
 from tests.support.mastra import MastraProcess
 
 SECONDS: Final = 240
@@ -87,10 +88,28 @@ def name() -> str:
     return f"ann{secrets.token_hex(4)}"
 
 
+@pytest.fixture(autouse=True)
+def every_chunk_is_known() -> Iterator[None]:
+    """Fails a test to which Mastra sends chunks that its adapter has never seen."""
+    with unknown_chunks() as unknown:
+        yield
+    assert not unknown, (
+        f"Mastra sent what its adapter does not know: {'; '.join(sorted(unknown))}. Look what each "
+        "means, and have adapters/agui_bridge_mastra/chunks say it or be silent about it."
+    )
+
+
 @pytest.fixture(scope="session")
 def mastra(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MastraProcess]:
     """One Mastra server with storage for all tests; each has numbers and threads of its own."""
     with MastraProcess(tmp_path_factory.mktemp("mastra")).running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def langgraph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LangGraphProcess]:
+    """One LangGraph server for all tests that don't end it."""
+    with LangGraphProcess(tmp_path_factory.mktemp("langgraph")).running() as server:
         yield server
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
 
 from agui_bridge import Bridge, Principal
 from agui_bridge_mastra import MastraAdapter
+from agui_bridge_mastra.chunks.custom_events import log_once
 from agui_bridge_mastra.requests import Kind
 from tests.docs.pages import Conversation
 from tests.support.mastra import MastraProcess
 
 __all__ = ["AGENTS", "APPROVE", "CONFIRM", "DECLINE", "Talk", "bridge_before", "fresh", "ran",
-           "suspended"]  # fmt: skip
+           "suspended", "unknown_chunks"]  # fmt: skip
 
 AGENTS: Mapping[str, Kind] = {
     "approval-agent": "agent",
@@ -33,6 +36,10 @@ AGENTS: Mapping[str, Kind] = {
     "telling-agent": "agent",
     "task-agent": "agent",
     "object-agent": "agent",
+    "durable-agent": "agent",
+    "evented-agent": "agent",
+    "durable-asker": "agent",
+    "durable-supervisor": "agent",
     "lead-network": "network",
     "routing-agent": "network",
     "auto-routing-agent": "network",
@@ -78,6 +85,26 @@ def bridge_before(mastra: MastraProcess, store: str = "memory:", **settings: Any
         )
         bridge.add(name, adapter, **settings)
     return bridge
+
+
+@contextlib.contextmanager
+def unknown_chunks() -> Iterator[set[str]]:
+    """Collects what the adapter logs of chunks that are new to it."""
+    found: set[str] = set()
+
+    def note(record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        if said.startswith("a chunk "):
+            found.add(said.removeprefix("a chunk ").partition(": its version")[0])
+        return True
+
+    logger = logging.getLogger("agui_bridge")
+    log_once.cache_clear()
+    logger.addFilter(note)
+    try:
+        yield found
+    finally:
+        logger.removeFilter(note)
 
 
 class Talk(Conversation):

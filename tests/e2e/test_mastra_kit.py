@@ -20,13 +20,17 @@ pytestmark = pytest.mark.timeout(180)
 NOBODY = "http://127.0.0.1:9"
 UNDECLARED = (
     *("edit", "policy", "respond"),
-    *("beside", "twice", "stages", "nested", "acting", "free", "heard"),
+    *("beside", "twice", "stages", "nested", "acting", "free", "amid", "later", "heard"),
 )
 NO_STOPS = (*UNDECLARED, "text-kept", "cancelled", "stop-by-itself", "after-stop")
 """Of the agents that have no slow answer: the supervisor has."""
 ONE_BY_ONE = ("parallel",)
 """Mastra asks about the second of two calls once the first one is decided."""
 NO_QUESTIONS = ("answer", "cancel-question")
+NO_PAUSES = (
+    *("pause-last", "continuation", "secret", "pause", "restart", "once", "race", "next-message"),
+    *("undelivered", "lease", "stopped-pause", "stop-acting"),
+)
 NO_APPROVALS = ("ids", "approve", "result", "decline", "cancel", "parallel", "threads")
 
 
@@ -47,6 +51,7 @@ class BeforeMastra(AdapterSuite):
             self.agent,
             kind=self.kind,
             resume_network_path="/x/agents/{agent}/resume-network",
+            resume_task_path="/x/tasks/{task}/resume",
         )
 
     def of(self, number: int, **told: Any) -> AdapterScenario:
@@ -124,3 +129,29 @@ class TestQuestions(BeforeMastra):
             arrives={"refunded": True, "amount": number},
             elsewhere={"approve", "decline", "stop", "subagents"},
         )
+
+
+class TestBackgroundTasks(BeforeMastra):
+    agent = "background-supervisor"
+    leaves_out = (
+        *(name for name in NO_STOPS if name != "later"),
+        *(*NO_APPROVALS, *NO_QUESTIONS, *NO_PAUSES),
+    )
+
+    @contextlib.asynccontextmanager
+    async def scenario(self) -> AsyncIterator[AdapterScenario]:
+        number, gate = fresh(), fresh()
+
+        async def goes_on() -> None:
+            await asyncio.sleep(3.0)
+            self.mastra.release(gate)
+
+        later = asyncio.create_task(goes_on())
+        try:
+            yield self.of(
+                number,
+                later=f"to laterAgent later {gate} delete {number}",
+                elsewhere={"approve", "decline", "answer", "stop", "subagents", "cancel"},
+            )
+        finally:
+            later.cancel()

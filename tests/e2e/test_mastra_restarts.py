@@ -21,6 +21,11 @@ PAUSES: list[tuple[str, str, Any, int]] = [
     ("routing-agent", "refund {n}", CONFIRM, 1),
     ("routing-agent", "workflow {n}", CONFIRM, 1),
     ("refundWorkflow", '{{"amount": {n}}}', CONFIRM, 1),
+    ("durable-agent", "delete {n}", APPROVE, 1),
+    ("durable-agent", "delete {n}", DECLINE, 0),
+    ("durable-agent", "refund {n}", CONFIRM, 1),
+    ("evented-agent", "delete {n}", APPROVE, 1),
+    ("durable-supervisor", "agent delete {n}", APPROVE, 1),
 ]
 
 

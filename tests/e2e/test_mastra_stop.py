@@ -24,7 +24,7 @@ HOW = pytest.mark.parametrize("force", [False, True], ids=["graceful", "forced"]
 async def bench_of(mastra: MastraProcess, agent: str, **options: Any) -> AsyncIterator[Bench]:
     """A bench whose agent is one of the server's."""
     adapter = MastraAdapter(mastra.url, agent, kind=AGENTS[agent], **options)
-    async with Bench(adapter).open() as bench:
+    async with Bench(adapter, thread=f"thread-{fresh()}").open() as bench:
         yield bench
     await adapter.aclose()
 

@@ -75,6 +75,7 @@ async def test_what_is_cancelled_is_not_executed_and_nobody_can_continue_it(
 
     assert started == "suspended"
     assert talk.ending == "success"
+    assert "The workflow was cancelled: nobody answered what it asked (" in spoken(talk)
     assert talk.done(mastra) == before_asking(talk.wanted)
     assert statuses(mastra, pausing.workflow, talk.n) == ["canceled"]
 
@@ -105,8 +106,53 @@ async def test_beside_what_is_cancelled_the_others_are_executed_and_then_the_wor
         await talk.answer(*answers)
 
     assert talk.ending == "success"
+    assert "The workflow was cancelled: nobody answered what it asked (" in spoken(talk)
     assert talk.done(mastra) == [what.format(n=talk.n) for what in done]
     assert statuses(mastra, PAUSES[name].workflow, talk.n) == ["canceled"]
+
+
+def spoken(talk: Conversing) -> str:
+    """What the last run said."""
+    return "".join(e["delta"] for e in talk.events if e["type"] == "TEXT_MESSAGE_CONTENT")
+
+
+async def test_the_end_of_a_workflow_that_was_cancelled_is_no_success_to_a_hook(
+    mastra: MastraProcess,
+) -> None:
+    bridge, reasons = workflows_before(mastra), []
+    bridge.on_run_end(lambda run, reason: reasons.append(reason.value))
+    async with bridge.lifespan():
+        talk = Conversing(bridge, PAUSES["nested three deep"])
+        await talk.begin()
+        await talk.answer(None)
+
+    assert reasons == ["INTERRUPTED", "USER_INTERRUPTED"]
+
+
+@pytest.mark.parametrize(("answer", "done"), [(YES, ["True"]), (NO, ["False"]), (None, [])])
+async def test_an_evented_workflow_asks(
+    mastra: MastraProcess, workflows: Bridge, answer: object, done: list[str]
+) -> None:
+    talk = Conversing(workflows, Pausing("eventedWorkflow", PAUSES["until"].input, (), ()))
+    await talk.begin()
+    assert talk.ending == "interrupt"
+    await talk.answer(answer)
+
+    assert talk.ending == "success"
+    assert talk.done(mastra) == [f"evented-step {talk.n} {said}" for said in done]
+
+
+async def test_an_evented_foreach_that_waits_is_no_success_and_nobody_can_continue_it(
+    mastra: MastraProcess, workflows: Bridge
+) -> None:
+    pausing = Pausing("eventedEachWorkflow", PAUSES["foreach"].input, (), ())
+    talk = Conversing(workflows, pausing)
+    await talk.begin()
+
+    assert talk.ending == "UPSTREAM_ERROR"
+    assert "Items of a `foreach` wait for people" in talk.events[-1]["message"]
+    assert talk.done(mastra) == []
+    await eventually(lambda: statuses(mastra, pausing.workflow, talk.n) == ["canceled"])
 
 
 @EVERY

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from agui_bridge.protocol.previews import CommandPreview, DiffPreview, Preview
+from agui_bridge.text.shown import shown_preview
 from agui_bridge.text.visible import visible, visible_json, visible_name
 from tests.e2e.browser.site import CARDS
+from tests.text.reading import logical
 from tests.text.texts import HIDING, HONEST, NAMES
 
 PROGRAM = """
@@ -47,6 +50,36 @@ def test_python_and_typescript_mark_the_same(tmp_path: Path) -> None:
     assert [" ".join(name.split()) for name in told["names"]] == [visible_name(n) for n in NAMES]
     ours = [code for code in range(sys.maxunicode + 1) if _marked(chr(code))]
     assert told["marked"] == ours
+
+
+def test_python_and_typescript_show_a_preview_alike(tmp_path: Path) -> None:
+    made = tmp_path / "preview.cjs"
+    make = ["node_modules/.bin/rolldown", "src/preview.ts", "--format=cjs", f"--file={made}"]
+    subprocess.run(make, cwd=CARDS, check=True, capture_output=True)
+    odd = [*(text for text, _ in HIDING.values()), *HONEST.values(), "a \t", "→\tx", "-- a", " "]
+    lines = [line for text in odd for line in text.split("\n")]
+    previews: list[Preview] = [
+        DiffPreview.of("a b ", "\n".join(lines), "\n".join(reversed(lines))),
+        DiffPreview.of('"x', None, "\n".join(lines)),
+        DiffPreview(["x", "y\n"], ""),
+        *(CommandPreview(text, "/srv ") for text in odd),
+    ]
+    program = """
+const {previewLines} = require(process.argv[1]);
+const told = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const texts = (one) => previewLines(one).map(([, sign, text]) => sign + text);
+console.log(JSON.stringify(told.map(texts)));
+"""
+    run = subprocess.run(
+        ["node", "-e", program, str(made)],
+        input=json.dumps([one.to_json() for one in previews]),
+        cwd=CARDS,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    wanted = [logical(shown_preview(one)).split("\n") for one in previews]
+    assert json.loads(run.stdout) == wanted
 
 
 def _marked(character: str) -> bool:

@@ -169,7 +169,8 @@ def done_with(mastra: MastraProcess, n: int) -> list[str]:
 def workflows_before(mastra: MastraProcess, store: str = "memory:", **settings: Any) -> Bridge:
     """A bridge with the server's workflows, which is told nothing of their schemas."""
     bridge = Bridge(store)
-    others = ("agentStepWorkflow", "nestedAgentStepWorkflow", "slowWorkflow")
+    others = ("agentStepWorkflow", "nestedAgentStepWorkflow", "slowWorkflow", "eventedWorkflow",
+              "eventedEachWorkflow")  # fmt: skip
     for name in sorted({*(pausing.workflow for pausing in PAUSES.values()), *others}):
         bridge.add(name, MastraAdapter(mastra.url, name, kind="workflow"), **settings)
     return bridge

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from agui_bridge.engine.input import kept_messages
-from agui_bridge.engine.input.kept_messages import KeptMessages
+from agui_bridge.engine.input import past
+from agui_bridge.engine.input.past import MessageCache
 from agui_bridge.protocol.threads.loaded import Loaded
-from agui_bridge.protocol.threads.messages.stored import StoredMessages
+from agui_bridge.protocol.threads.messages.archived import StoredMessages
 from agui_bridge.protocol.threads.records import ThreadKey
 
-load = KeptMessages.load
+load = MessageCache.load
 
 
 async def load_and_compare(
-    kept: KeptMessages,
+    kept: MessageCache,
     key: ThreadKey,
     interrupt_ids: Sequence[str] = (),
     receipt: str | None = None,
@@ -35,6 +35,6 @@ async def load_and_compare(
 
 @pytest.fixture(autouse=True)
 def compare_what_is_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "test_kept_messages" not in request.node.nodeid:
-        monkeypatch.setattr(kept_messages, "_FEWEST", 1)
-        monkeypatch.setattr(KeptMessages, "load", load_and_compare)
+    if "test_message_cache" not in request.node.nodeid:
+        monkeypatch.setattr(past, "_FEWEST", 1)
+        monkeypatch.setattr(MessageCache, "load", load_and_compare)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agui_bridge.engine.heavy_turns import HeavyTurns
+from agui_bridge.engine.fairness import HeavyTurns
 from tests.support.agents import eventually
 
 

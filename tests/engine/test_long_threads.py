@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from agui_bridge.adapters import Run
 from agui_bridge.engine.engine import Engine
-from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.threads.loaded import Loaded
@@ -88,13 +88,13 @@ class Threads:
 
 @pytest.mark.parametrize("way", ["say", "show"])
 @pytest.mark.parametrize(("room", "most"), [(1, 1), (2, 2), (100, 6)])
-async def test_only_so_many_bytes_are_loaded_at_once(way: str, room: int, most: int) -> None:
+async def test_only_so_many_bytes_are_loaded_at_once(
+    way: str, room: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads = Threads(max_bytes_per_scope=room * (LONG + 10_000))
     await threads.fill(6)
     # Loads of long threads take turns, too: here their time is not what is looked at.
-    threads.engine._store_turns.turn = lambda scope, heavy: threads.engine._long.hold(  # type: ignore[method-assign]
-        ThreadKey("", "", "")
-    )
+    monkeypatch.setattr(threads.engine.threads, "turn", lambda scope, heavy: nullcontext())
     threads.store.holds = True
 
     ask = getattr(threads, way)
@@ -113,7 +113,7 @@ async def test_one_scope_does_not_wait_for_another() -> None:
     threads = Threads(max_bytes_per_scope=1)
     await threads.fill(1)
     await threads.fill(1, scope="other")
-    async with threads.engine._long.hold(ThreadKey("default", "agent", "long-0")):
+    async with threads.engine.threads.hold(ThreadKey("default", "agent", "long-0")):
         waits = asyncio.ensure_future(threads.say("long-0"))
         assert await threads.say("long-0", scope="other") == "RUN_FINISHED"
         assert not waits.done()

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from agui_bridge.engine.scope_queue import ScopeQueue
+from agui_bridge.engine.fairness import ScopeQueue
 
 MB = 1_000_000
 

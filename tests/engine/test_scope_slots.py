@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from agui_bridge.adapters import Run, RunItem
+from agui_bridge.engine.fairness import ScopeSlots
 from agui_bridge.engine.input.submission import Submission
-from agui_bridge.engine.scope_slots import ScopeSlots
 from agui_bridge.errors import Refused, StoreUnavailable
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.threads.records import Principal

@@ -11,7 +11,7 @@ from ag_ui.core import TextMessageContentEvent, TextMessageStartEvent
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.engine.reconnecting import show_thread
-from agui_bridge.engine.run import text_pace
+from agui_bridge.engine.run import keeper
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.protocol.threads.history import TRUNCATED
 from agui_bridge.protocol.threads.records import ThreadKey, ThreadStatus
@@ -163,7 +163,7 @@ async def test_the_pace_is_the_agents_own(interval: float) -> None:
 async def test_of_a_long_text_the_beginning_is_kept_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_pace, "MOST_CHARACTERS", 10)
+    monkeypatch.setattr(keeper, "MOST_CHARACTERS", 10)
     await world.say("x" * 8)
     await world.say("y" * 8)
     for _ in range(5):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.adapters import Run, RunItem
+from agui_bridge.engine.run.execution import Execution
 from agui_bridge.protocol.contract.transitions import Change
 from agui_bridge.protocol.threads.records import StopRequest
 from agui_bridge.stores.memory import MemoryStore
@@ -56,7 +57,9 @@ async def test_a_message_during_a_forced_stop_waits_for_its_end_too() -> None:
     await reader.rest()
 
 
-async def test_a_message_waits_for_a_stop_no_longer_than_its_timeout() -> None:
+async def test_a_message_waits_for_a_stop_no_longer_than_its_timeout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = FakeClock()
 
     async def deaf(run: Run) -> AsyncIterator[RunItem]:
@@ -76,7 +79,8 @@ async def test_a_message_waits_for_a_stop_no_longer_than_its_timeout() -> None:
     following = asyncio.create_task(other.say("more"))
     await settle()
     assert not following.done()
-    bench.engine.running[bench.KEY].notice_stop = lambda stop: None  # type: ignore[method-assign]  # a hint that is lost
+    # A hint that is lost.
+    monkeypatch.setattr(Execution, "notice_stop", lambda execution, stop: None)
     began = clock.monotonic()
     assert outcome(await as_time_passes(clock, following)) == "RUN_IN_PROGRESS"
     assert clock.monotonic() - began >= 3

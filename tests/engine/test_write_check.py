@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agui_bridge.engine.write_check import LOOK_SECONDS, WriteCheck
+from agui_bridge.engine.repository import LOOK_SECONDS, WriteCheck
 from agui_bridge.errors import StoreUnavailable, WritesRefused
 from agui_bridge.stores.base import ABSENT, Change, Committed, Expected, ThreadKey
 from agui_bridge.stores.memory import MemoryStore

@@ -28,7 +28,7 @@ from tests.support.target import ROOT, Target, approve
 FOLDER = ROOT / "examples" / "deployment"
 PATIENCE = 20.0
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.soak]
 
 
 # --- the files ---
@@ -85,6 +85,16 @@ def test_the_image_gets_all_that_is_built_and_all_that_it_copies() -> None:
     assert [source for source in copied if not (ROOT / source).exists()] == []
     assert copied == [".", "examples/deployment/bridge.yaml", "examples/deployment/agents.py"]
     assert ignore[0] == "*"
+
+
+def test_the_image_has_the_extras_that_its_configuration_needs_and_takes_others() -> None:
+    lines = (FOLDER / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    (given,) = (line.partition("=")[2] for line in lines if line.startswith("ARG EXTRAS="))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert {"postgres", "redis", "otel", "inbox"} <= set(given.split(","))
+    assert set(given.split(",")) <= set(project["project"]["optional-dependencies"])
+    assert any('"/build[${EXTRAS}]"' in line for line in lines)
 
 
 def test_the_configuration_is_right(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ async def paste(commands: str) -> str:
     return printed.decode()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", sorted(PRINTED))
 async def test_the_commands_that_an_example_prints_do_what_it_says(
     name: str, tmp_path: Path
@@ -147,6 +148,7 @@ def test_the_readme_lists_every_example() -> None:
     packages = {path.parent.name for path in EXAMPLES.glob("*/README.md")}
     assert sorted(listed) == sorted(modules | packages)
     told_otherwise = {
+        "acp_agent",
         "adk",
         "agent_framework",
         "agno",
@@ -161,7 +163,10 @@ def test_the_readme_lists_every_example() -> None:
         "deployment",
         "fastapi_app",
         "langgraph",
+        "llama_index",
         "mastra",
+        "mcp_tools",
+        "n8n",
         "openai_agents",
         "proxy_pydantic_ai",
         "pydantic_ai",

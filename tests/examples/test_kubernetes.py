@@ -32,7 +32,7 @@ print(json.dumps({"lint": helm_python.lint(folder, values, strict=True), "files"
 
 Document = dict[str, Any]
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.soak]
 
 
 def plain() -> list[Document]:

@@ -23,7 +23,7 @@ CLIENTS: Final = 6
 PATIENCE: Final = 15.0
 """Seconds for which a client tries one step again before it gives up."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(480)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(480)]
 
 
 @dataclass

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "kill",
     [pytest.param(False, id="stop"), pytest.param(True, id="kill", marks=pytest.mark.soak)],

@@ -21,7 +21,7 @@ from tests.test_package import call, clean_environment, environment_with
 
 EXAMPLE = ROOT / "examples" / "third_party_adapter"
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,9 @@ def test_the_command_lists_it_beside_ours(author: Author) -> None:
 def test_its_own_tests_carry_every_check_out(author: Author) -> None:
     printed = author.run("python", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider")
 
-    assert "28 passed" in printed
-    assert "skipped" not in printed
+    # Its agents leave no work behind that asks later, and wait for nobody in their process: those
+    # four checks are skipped, and no other.
+    assert "28 passed, 4 skipped" in printed
 
 
 def test_a_configuration_that_names_it_serves_it(author: Author) -> None:

@@ -113,6 +113,7 @@ async def pair_of(kind: str, folder: Path) -> AsyncIterator[Pair]:
 # --- a result that the replica lacks ---
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("kind", "options"),
     [("redis", ""), ("redis", "&wait=1"), ("postgres", "")],
@@ -138,6 +139,7 @@ async def test_a_result_that_was_told_is_in_the_history_after_a_failover(
 # --- a claim that the replica lacks ---
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", ["redis", "postgres"])
 async def test_a_claim_that_was_lost_while_its_run_lives_is_not_executed_again(
     kind: str, tmp_path: Path
@@ -183,6 +185,7 @@ async def _each_that_waits(pair: PostgresPair, what: str) -> None:
         await pair.execute(f"SELECT {what}({pid})")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("kind", "harm"),
     [
@@ -213,6 +216,7 @@ async def test_a_claim_that_is_not_known_to_be_replicated_executes_nothing(
         assert await it.told_of_the_call() == ["paid 1"]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", ["redis", "synchronous postgres"])
 async def test_an_answer_that_was_given_back_is_taken_once_the_replica_is_there_again(
     kind: str, tmp_path: Path
@@ -232,6 +236,7 @@ async def test_an_answer_that_was_given_back_is_taken_once_the_replica_is_there_
 # --- an end that the replica lacks ---
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", ["redis", "synchronous postgres"])
 async def test_an_end_that_is_not_known_to_be_replicated_is_not_told(
     kind: str, tmp_path: Path

@@ -42,7 +42,7 @@ def check(replicas: Replicas, kind: str) -> None:
     assert seen == group.on(replicas.store)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_of_each_kind_of_fault_one_is_seen_as_the_table_says(replicas: Replicas) -> None:
     wanted = SOME[replicas.store]
     found = {s.name: s for group in GROUPS.values() for s in group.scenarios if s.name in wanted}
@@ -57,7 +57,7 @@ def test_of_each_kind_of_fault_one_is_seen_as_the_table_says(replicas: Replicas)
     assert play(replicas, [found[name] for name in wanted]) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("replicas", ["sqlite"], indirect=True)
 def test_a_locked_file_is_waited_for(replicas: Replicas) -> None:
     (moment, _) = GROUPS["lock"].scenarios

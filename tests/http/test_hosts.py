@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from agui_bridge import Bridge, Principal, Refused, Settings
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.http.hosts import HostGuard, is_loopback
+from agui_bridge.http.endpoint import HostGuard, is_loopback
 from agui_bridge.http.server import serve as serve_bridge
 from tests.support.agents import Answering
 from tests.support.server import PATIENCE, client, run_input, serve
@@ -159,6 +159,7 @@ def somebody(request: Request) -> Principal:
 EVERY_ROUTE = [
     ("GET", "/agents"),
     ("POST", "/agents/agent"),
+    ("POST", "/agents/agent/callbacks/x"),
     ("GET", "/agents/agent/capabilities"),
     ("GET", "/agents/agent/threads"),
     ("GET", "/agents/agent/threads/t"),
@@ -172,6 +173,7 @@ EVERY_ROUTE = [
     ("POST", "/interrupts/q/answer"),
     ("GET", "/deliveries"),
     ("POST", "/stop"),
+    ("GET", "/api/v1/agents"),
     ("POST", "/api/v1/chat/stream"),
     ("GET", "/api/v1/chat/interrupt_state"),
     ("POST", "/api/v1/chat/resume"),
@@ -195,6 +197,7 @@ async def test_every_route_but_the_probes_checks_host_and_origin() -> None:
         paths = {getattr(route, "path_format", "") for route in bridge.routes(anonymous=True)}
         tried = {path.replace("threads/t", "threads/{thread}") for _, path in EVERY_ROUTE}
         tried = {path.replace("/agents/agent", "/agents/{agent}") for path in tried}
+        tried = {path.replace("/callbacks/x", "/callbacks/{token}") for path in tried}
         tried = {path.replace("/agent/agent", "/agent/{agent}") for path in tried}
         tried = {path.replace("/stop/t", "/stop/{thread}") for path in tried}
         tried = {path.replace("/interrupts/q", "/interrupts/{ref}") for path in tried}

@@ -14,8 +14,7 @@ import uvicorn
 
 from agui_bridge import Bridge
 from agui_bridge.http import server as serving
-from agui_bridge.http.serving.last_requests import LastRequests
-from agui_bridge.http.serving.listening import begin_no_more, listen, take_connections
+from agui_bridge.http.server import LastRequests, begin_no_more, listen, take_connections
 from tests.support.waiting import PATIENCE
 
 REQUEST = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"

@@ -30,6 +30,7 @@ NAMES: Final[Mapping[str, str]] = {
 }
 
 PATHS: Final = json.loads((SCHEMAS / "openapi.json").read_text(encoding="utf-8"))["paths"]
+del PATHS["/mcp"]  # Which needs an extra: tests/http/test_mcp.py.
 CHANGING: Final = [
     *(
         (method.upper(), path)
@@ -61,6 +62,7 @@ async def served(**options: object) -> AsyncIterator[tuple[httpx.AsyncClient, li
         MemoryStore(),
         authenticate=authenticate,
         inbox=Inbox(),
+        a2a=True,
         channels={"team": Slack("xoxb-1", "s" * 32, "C1", lambda user: None, scopes=["default"])},
         **options,  # type: ignore[arg-type]  # those of the test
     )

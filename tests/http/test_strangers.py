@@ -15,6 +15,7 @@ import pytest
 from starlette.requests import Request
 
 from agui_bridge import Bridge, FunctionRun, Principal
+from agui_bridge.a2a.card import A2A_CARD
 from agui_bridge.errors import Refused
 from agui_bridge.http.inbox.paths import BY_LINK, INBOX_PATHS
 from agui_bridge.inbox import Inbox
@@ -23,7 +24,8 @@ from tests.support.shapes import SCHEMAS
 
 SECRET: Final = "the-secret-of-ann"
 PATHS: Final = json.loads((SCHEMAS / "openapi.json").read_text(encoding="utf-8"))["paths"]
-OPEN: Final = ("/healthz", "/readyz", "/openapi.json")
+del PATHS["/mcp"]  # Which needs an extra: tests/http/test_mcp.py.
+OPEN: Final = ("/healthz", "/readyz", "/openapi.json", A2A_CARD)
 """What everybody may ask for; it tells of no thread."""
 
 ROUTES: Final = [
@@ -92,7 +94,7 @@ def by_header(request: Request) -> Principal:
 async def home() -> AsyncIterator[Home]:
     ran: list[str] = []
     inbox = Inbox(keys=["a-key-of-the-tests-0123456789"])
-    bridge = Bridge(MemoryStore(), inbox=inbox, authenticate=by_header)
+    bridge = Bridge(MemoryStore(), inbox=inbox, authenticate=by_header, a2a=True)
 
     @bridge.agent("ops")
     async def ops(run: FunctionRun) -> AsyncIterator[str]:

@@ -162,7 +162,7 @@ async def test_a_failed_run_has_its_code_and_has_it_again() -> None:
     office.bridge.agent("office")(burn)
     (question,) = await office.ask()
     outcomes = [await office.bridge.answer(question, YES, principal=ANN) for _ in range(2)]
-    assert {(each.status, each.code) for each in outcomes} == {("cancelled", "AGENT_ERROR")}
+    assert {(each.status, each.code) for each in outcomes} == {("indeterminate", "AGENT_ERROR")}
 
 
 async def test_all_at_once_carry_it_out_once_and_are_told_the_same() -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "fates",
     "people",
     "plans",
+    "sleeps",
     "styles",
     "with_another_type",
 ]
@@ -66,9 +67,13 @@ asks = st.builds(
     expires_in=st.sampled_from((None, None, 5.0, 15.0, 40.0)),
     rule=st.sampled_from((None,) * 5 + RULES),
 )
-_pauses: st.SearchStrategy[Plan] = st.lists(asks, min_size=1, max_size=3).map(
-    lambda kinds: Pause(tuple(kinds))
+sleeps = st.builds(
+    lambda seconds: [AskKind(tool=False, expires_in=seconds, sleeps=True)],
+    st.sampled_from((5.0, 5.0, 15.0, 40.0)),
 )
+_pauses: st.SearchStrategy[Plan] = st.one_of(
+    st.lists(asks, min_size=1, max_size=3), st.lists(asks, min_size=1, max_size=3), sleeps
+).map(lambda kinds: Pause(tuple(kinds)))
 _actions: st.SearchStrategy[Plan] = st.sampled_from(
     (Action.EXECUTE,) * 4 + (Action.FLUSH, Action.FINISH) + tuple(Action)
 )
@@ -109,6 +114,8 @@ def with_another_type(entry: Entry) -> Entry:
 
 
 def _payload(ask: Interrupt, style: str, variant: int) -> Json:
+    if ask.is_timer:
+        return NEAR_MISSES[variant % 5] if style == "near miss" else {}
     if ask.tool_call is None:
         valid: Json = "ab"[variant % 2] if variant % 3 else ""
         if style == "decline" and DECLINE in ask.allowed:

@@ -15,6 +15,8 @@ from agui_bridge.errors import Conflict
 from agui_bridge.protocol.answers.decisions import (
     Answer,
     Approve,
+    Cancel,
+    Decision,
     decide,
 )
 from agui_bridge.protocol.contract.admission import admit
@@ -30,6 +32,8 @@ from agui_bridge.protocol.contract.requests import (
     Resume,
     Ruling,
     Start,
+    TakeUp,
+    Wake,
 )
 from agui_bridge.protocol.contract.transitions import (
     Change,
@@ -39,9 +43,11 @@ from agui_bridge.protocol.contract.transitions import (
     hold,
 )
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.record_parts import Watch
 from agui_bridge.protocol.threads.records import (
     Batch,
     Interrupt,
+    Json,
     RecordedAnswer,
     RunLease,
     ThreadRecord,
@@ -53,6 +59,7 @@ from tests.model.operations import (
     Act,
     Action,
     Commit,
+    Leave,
     Load,
     Operation,
     Pause,
@@ -61,7 +68,8 @@ from tests.model.operations import (
     Wait,
 )
 from tests.model.questions import raise_question
-from tests.model.world import KEY, Execution, Violation
+from tests.model.watches import askers_left, check_look
+from tests.model.world import KEY, TIME, Execution, Violation
 
 __all__ = ["LEASE", "Engine"]
 
@@ -76,16 +84,22 @@ class _Run:
     token: str
     record: ThreadRecord
     claimed: dict[str, Interrupt]
-    todo: dict[str, Approve | Answer]
+    todo: dict[str, Decision]
     acted: bool = False
     done: list[str] = field(default_factory=list)
     expired: frozenset[str] = frozenset()
     stopping: bool = False
+    left: Json = None
 
     @property
     def lease_ends_at(self) -> float:
         assert self.record.run is not None
         return self.record.run.ends_at
+
+
+def _goes_on(ask: Interrupt, made: Decision) -> bool:
+    """Whether an agent does something for a decision: that of a timer is that its time has come."""
+    return isinstance(made, Approve | Answer) or (ask.is_timer and made == Cancel("expired"))
 
 
 class Engine(Interventions):
@@ -116,6 +130,10 @@ class Engine(Interventions):
         """Whether claims are written without compare-and-swap."""
         return False
 
+    def notes_at_once(self) -> bool:
+        """Whether what a run leaves is stored before it goes on."""
+        return True
+
     def fresh_version(self) -> int:
         """The version that a new thread begins with: random, so never the same again."""
         return 1000 * int(self.world.mint(""))
@@ -140,6 +158,15 @@ class Engine(Interventions):
                     case Recover():
                         yield self._commit(loaded, self.recover(loaded), "recover")
                     case Join():
+                        yield Wait()
+                    case Wake():
+                        # Another task of the process, which is waited for.
+                        self.woken.append(self.time_has_come(loaded))
+                        yield Wait()
+                    case TakeUp() if request.takes_up:
+                        return (yield from self.go_on(loaded, request))
+                    case TakeUp():
+                        self.woken.append(self.somebody_finds_it_lost())
                         yield Wait()
                     case Start() | Resume():
                         run = yield from self._claim(loaded, decision, request)
@@ -172,6 +199,12 @@ class Engine(Interventions):
         rewinds, actor = request.skip_unknown, request.principal.actor
         lease = RunLease("run", self.world.mint("lease"), 0.0, actor)
         expired: frozenset[str] = frozenset()
+        askers: tuple[str, ...] = (actor,)
+        if request.wakes and isinstance(decision, Start):
+            raise Violation("time began a run that did not sleep")
+        if request.looks:
+            check_look(loaded, decision)
+            askers = askers_left(loaded)
         if isinstance(decision, Start):
             change = claim_start(
                 loaded,
@@ -181,7 +214,7 @@ class Engine(Interventions):
                 closes_expired=decision.closes_expired,
                 superseded=("an answer",) if rewinds else (),
                 state=None,
-                askers=(actor,),
+                askers=askers,
             )
             if rewinds:
                 self.world.ledger.rewound.add(lease.token)
@@ -191,15 +224,17 @@ class Engine(Interventions):
             askers = tuple(dict.fromkeys((*before, *joined)))
             change = claim_resume(loaded, decision, lease, state=None, askers=askers)
             expired = decision.expired
-        change = replace(change, lease_seconds=LEASE)
+        change = self.kept(replace(change, lease_seconds=LEASE))
         committed = yield self._commit(loaded, change, "claim", blind=self.claims_blindly())
         claimed = {} if isinstance(decision, Start) else {ask.id: ask for ask in change.interrupts}
         decisions = {
             ask.id: decide(ask, ask.answer or RecordedAnswer("cancelled"), expired=id in expired)
             for id, ask in claimed.items()
         }
-        todo = {id: made for id, made in decisions.items() if isinstance(made, Approve | Answer)}
-        return _Run(lease.token, committed.record, claimed, todo, expired=expired)
+        todo = {id: made for id, made in decisions.items() if _goes_on(claimed[id], made)}
+        watch = committed.record.watch
+        left = watch.note if watch is not None else None
+        return _Run(lease.token, committed.record, claimed, todo, expired=expired, left=left)
 
     # --- a run ---
 
@@ -208,13 +243,13 @@ class Engine(Interventions):
         ending: FinalWrite | Literal["undelivered"] | None = None
         try:
             while ending is None:
-                ending = yield from self._turn(run, (yield Act()))
+                ending = yield from self._turn(run, (yield Act()), looked=request.looks)
             return (yield from self._end(run, ending, request))
         except Conflict:
             return (yield from self._after_fence(run, request))
 
     def _turn(
-        self, run: _Run, action: Plan
+        self, run: _Run, action: Plan, *, looked: bool
     ) -> Generator[Operation, Any, FinalWrite | Literal["undelivered"] | None]:
         match action:
             case Action.EXECUTE if run.todo and not run.stopping:
@@ -225,7 +260,7 @@ class Engine(Interventions):
                 run.acted = True
                 if isinstance(made, Approve):
                     run.done.append(id)
-                given = made.args if isinstance(made, Approve) else made.payload
+                given = made.args if isinstance(made, Approve) else getattr(made, "payload", TIME)
                 self.world.ledger.executions.append(Execution(id, given, run.token))
             case Action.FLUSH | Action.RENEW:
                 yield from self._store_results(run, renew=action is Action.RENEW)
@@ -245,6 +280,11 @@ class Engine(Interventions):
                 if pristine and not settled:
                     return "undelivered"
                 return FinalWrite("failed", code="UPSTREAM_ERROR")
+            case Leave(work):
+                run.left = self.world.mint("work") if work else None
+                if work and not run.stopping and self.notes_at_once():
+                    yield from self._note(run, looked=looked)
+                self.world.ledger.noted[run.token] = run.left if not run.stopping else None
             case Pause(kinds):
                 batch = self.world.mint("batch")
                 asks = (
@@ -262,6 +302,12 @@ class Engine(Interventions):
         run.record = (yield self._own(run, change, "renew" if renew else "flush")).record
         run.claimed |= {ask.id: ask for ask in change.interrupts}
 
+    def _note(self, run: _Run, *, looked: bool) -> Generator[Operation, Committed, None]:
+        given = (run.record.watch, run.left, run.record.askers, self.world.now)
+        watch = Watch.after(*given, looked=looked)
+        change = flush(run.record, messages=(), state=None, watch=watch, now=self.world.now)
+        run.record = (yield self._own(run, change, "note")).record
+
     def _own(self, run: _Run, change: Change, why: str) -> Commit:
         return Commit(change, self.owner_guard(run), self.world.mint("w"), why, owner=run.token)
 
@@ -274,7 +320,10 @@ class Engine(Interventions):
                 run, reopen(run.record, claimed, memo=run.record.memo, now=now), "reopen"
             )
             return "UPSTREAM_ERROR"
-        ending = replace(ending, memo=run.token)
+        before = run.record
+        given = (before.watch, run.left, before.askers, now)
+        watch = Watch.after(*given, looked=request.looks) if not run.stopping else None
+        ending = replace(ending, memo=run.token, watch=watch)
         change = end_run(
             run.record, claimed, ending, state=None, told=run.record.closed, now=now,
             expired=run.expired,

@@ -18,6 +18,7 @@ from tests.model.clients import (
     fates,
     people,
     plans,
+    sleeps,
     styles,
     with_another_type,
 )
@@ -31,7 +32,7 @@ __all__ = ["BridgeMachine"]
 
 _index = st.integers(0, 7)
 _variant = st.integers(0, 20)
-_pauses = st.lists(asks, min_size=2, max_size=3) | st.lists(asks, min_size=1, max_size=3)
+_pauses = st.lists(asks, min_size=2, max_size=3) | st.lists(asks, min_size=1, max_size=3) | sleeps
 _head_start = st.sampled_from((0, 1, 1, 2, 2, 2, 2, 3, 20))
 _STRANGER = Entry("never raised", RecordedAnswer("cancelled"))
 _AT_WORK = 6
@@ -241,11 +242,22 @@ class BridgeMachine(RuleBasedStateMachine):
         self.jobs.clear()
         if self.world.ledger.asks:
             self.world.clock.advance(LEASE)
+            self._must_wake()
             for style in ("cancel", "approve", "cancel"):
                 self._must_run(style, [Pause((AskKind(rule=RULES[4]), AskKind(tool=False)))])
             self._must_run("approve", [Action.FINISH])
             self._must_run("approve", [Action.FINISH])
         self.promises_are_kept()
+
+    def _must_wake(self) -> None:
+        """Whoever sweeps after its time has a run go on that slept."""
+        self._drive(self._begin("sweep", self.engine.sweep()), [])
+        asleep = [ask.id for ask in self._batch() if ask.is_timer]
+        self.world.clock.advance(100.0)
+        self._drive(self._begin("sweep", self.engine.sweep()), [Action.EXECUTE, Action.FINISH])
+        gone_on = {done.interrupt_id for done in self.world.ledger.executions}
+        if not gone_on.issuperset(asleep):
+            raise Violation(f"{asleep} slept, and its run never went on")
 
     def _must_run(self, style: str, plan: list[Plan]) -> None:
         """Drive the thread to a new run: by a message, else by an answer to what it asks."""
@@ -266,7 +278,12 @@ class BridgeMachine(RuleBasedStateMachine):
             raise Violation(f"the thread is bricked: {before} lets nothing in, says {told}")
 
     def _talk(self, request: Request, plan: list[Plan]) -> str | None:
-        return self._drive(self._begin("talk", self.engine.answer(request)), list(plan)).told
+        job, left = self._begin("talk", self.engine.answer(request)), list(plan)
+        for _ in range(3):
+            self._drive(job, left)
+            for woken in [each for each in self.jobs if each.name == "wake" and not job.over]:
+                self._drive(woken, [Action.EXECUTE, Action.FINISH])
+        return job.told
 
     def _answer(
         self, who: Principal, asks: Sequence[Interrupt], style: str, plan: list[Plan]
@@ -319,6 +336,8 @@ class BridgeMachine(RuleBasedStateMachine):
         for execution in self.world.ledger.executions[self.executed :]:
             check_execution(self.world, execution)
         self.executed = len(self.world.ledger.executions)
+        while self.engine.woken:
+            self._begin("wake", self.engine.answer(self.engine.woken.pop()))
         if job.over:
             if job in self.jobs:
                 self.jobs.remove(job)
@@ -328,6 +347,7 @@ class BridgeMachine(RuleBasedStateMachine):
     def _check_told(self, job: Job) -> None:
         """A refused input has changed nothing but what was due."""
         refused = (job.told or "").startswith(_REFUSED)
-        written = [why for why in job.wrote if why != "recover"]
+        # A look is claimed before its input is sent.
+        written = [why for why in job.wrote if why not in ("recover", "look")]
         if refused and written:
             raise Violation(f"{job.told} was told, but the refused input wrote {written}")

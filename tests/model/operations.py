@@ -23,6 +23,7 @@ __all__ = [
     "Commit",
     "Delete",
     "Fate",
+    "Leave",
     "Load",
     "Operation",
     "Pause",
@@ -109,12 +110,14 @@ class AskKind:
     Attributes:
         offers_more: of a tool edits and a text as its result, of a question a decline.
         rule: who may answer.
+        sleeps: it is no question but a timer, the only one of its pause; `expires_in` is its time.
     """
 
     tool: bool = True
     offers_more: bool = False
     expires_in: float | None = None
     rule: ApprovalRule | None = None
+    sleeps: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,14 @@ class Pause:
     asks: tuple[AskKind, ...]
 
 
-Plan = Action | Pause
+@dataclass(frozen=True)
+class Leave:
+    """Note work that goes on at the framework after the run, or that it has come to its end."""
+
+    work: bool = True
+
+
+Plan = Action | Pause | Leave
 Operation = Load | Commit | RequestStop | Delete | Wait | Act
 Process = Generator[Operation, Any, str]
 """A process returns what it told its client at last."""

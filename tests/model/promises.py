@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from agui_bridge.protocol.answers.decisions import DECLINE, EDIT, RESPOND
-from agui_bridge.protocol.contract.requests import Recover, Replay, Request
+from agui_bridge.protocol.contract.requests import Recover, Replay, Request, TakeUp
 from agui_bridge.protocol.contract.transitions import VOTES_RESET
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadStatus
 from tests.model.engine import Engine
 from tests.model.judging import check_quorum, may_answer
-from tests.model.world import Execution, Violation, World, exactly
+from tests.model.world import TIME, Execution, Violation, World, exactly
 
 __all__ = ["check_execution", "check_promises"]
 
@@ -54,7 +55,8 @@ def check_promises(world: World, engine: Engine, before: dict[str, Interrupt]) -
     for entries, sender in world.ledger.finished:
         loaded = world.look(tuple(entry.interrupt_id for entry in entries))
         decision = engine.admit(loaded, Request(entries, principal=sender))
-        if not isinstance(decision, Replay | Recover):
+        # Of a run that was lost meanwhile first that is seen to, then the input anew.
+        if not isinstance(decision, Replay | Recover | TakeUp):
             raise Violation(f"{entries} was told as done; told again it meets {decision}")
 
 
@@ -70,6 +72,13 @@ def check_execution(world: World, execution: Execution) -> None:
     if stored is None or stored.status is not _CLAIMED or stored.answer is None:
         raise Violation(f"{id} was executed without an accepted approval in the store")
     claimed_at = stored.changes[-1].at
+    if ask.is_timer:
+        # A delivery that failed gives it another time.
+        ask = replace(ask, expires_at=stored.expires_at)
+    if ask.is_timer and execution.args == TIME:
+        if not ask.expired(claimed_at):
+            raise Violation(f"{id} was woken before its time, by nobody")
+        return
     if ask.expired(claimed_at):
         raise Violation(f"{id} was executed although it had expired when it was claimed")
     given = execution.args if ask.tool_call is not None else [execution.args]
@@ -125,9 +134,14 @@ def _check_thread(world: World, rows: dict[str, Interrupt]) -> None:
     known = record.ended.token if record.ended and record.ended.outcome != "lost" else None
     if record.run is not None and record.run.token in world.ledger.rewound:
         known = None
+    if known in world.ledger.given_up:
+        known = None
     if record.memo != known:
         raise Violation(f"noted is {record.memo}, after {record.ended} and in {record.run}")
     receipts = world.receipts()
+    for ask in rows.values():
+        if ask.is_timer and ask.batch in receipts and receipts[ask.batch].outcome == "expired":
+            raise Violation(f"{ask.id} was closed as a question that nobody answered")
     current = record.batch.id if record.batch is not None else None
     for ask in rows.values():
         if (ask.batch in receipts) == (ask.batch == current):
@@ -177,9 +191,8 @@ def _check_voted(world: World, ask: Interrupt, actor: str, voted: str) -> None:
         return
     if any(entry.event == VOTES_RESET for entry in ask.audit) or ask.rule is None:
         return
-    said = [
-        exactly([a.status, a.payload]) for a, _, p in world.ledger.sent[ask.id] if p.actor == actor
-    ]
+    heard = (*world.ledger.sent.get(ask.id, []), *world.ledger.said.get(ask.id, []))
+    said = [exactly([a.status, a.payload]) for a, _, p in heard if p.actor == actor]
     stored = [exactly([v.answer.status, v.answer.payload]) for v in ask.votes if v.actor == actor]
     if stored != [voted] and not (stored and stored[0] in said):
         raise Violation(f"the vote {voted} of {actor} on {ask.id} was kept, but {stored} is there")

@@ -13,8 +13,9 @@ from agui_bridge.protocol.answers.decisions import (
     EDIT,
     RESPOND,
     approval_schema,
+    declinable,
 )
-from agui_bridge.protocol.answers.question_schemas import declinable
+from agui_bridge.protocol.threads.record_parts import TIMER, WAKE_SCHEMA
 from agui_bridge.protocol.threads.records import Interrupt, ToolCall
 from tests.model.operations import AskKind
 from tests.model.world import World
@@ -42,6 +43,8 @@ def raise_question(
         id, batch, position, f"native {id}", "reason", expires_at=expires_at, rule=kind.rule,
         asked_by=askers[0] if askers else None, joined_by=tuple(askers[1:]),
     )  # fmt: skip
+    if kind.sleeps:
+        return replace(ask, reason=TIMER, response_schema=WAKE_SCHEMA)
     if not kind.tool and kind.offers_more:
         return replace(ask, response_schema=declinable(QUESTION), allowed=(ANSWER, DECLINE))
     if not kind.tool:

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from unittest.mock import patch
 
-from agui_bridge.protocol.approvals import voting
-from agui_bridge.protocol.approvals.entitlement import Refusal, why_not
+from agui_bridge.protocol import approvals
+from agui_bridge.protocol.approvals import Refusal, why_not
 from agui_bridge.protocol.contract import admission, settling
 from agui_bridge.protocol.contract.requests import Request, Ruling
 from agui_bridge.protocol.contract.settling import outstanding, resume_of, settle
@@ -46,7 +46,7 @@ def _answers_of_anybody(loaded: Loaded, request: Request) -> Ruling | None:
     return resume_of(loaded, settled) if auto.entries and not settled.unsettled else None
 
 
-def _messages_of_anybody_answer() -> AbstractContextManager[object]:
+def messages_of_anybody_answer() -> AbstractContextManager[object]:
     rows = tuple((n, _answers_of_anybody if n == "11" else row) for n, row in admission.ROWS)
     return patch.object(admission, "ROWS", rows)
 
@@ -56,15 +56,14 @@ def _of(part: object, name: str, broken: object) -> Callable[[], AbstractContext
 
 
 BROKEN_RULES: tuple[tuple[str, int, Callable[[], AbstractContextManager[object]]], ...] = (
-    ("anybody answers", 2, lambda: _without("15a")),
+    ("anybody answers", 11, lambda: _without("15a")),
     ("who asked may approve it", 1, _of(settling, "why_not", _self_approval)),
-    ("who asked may not withdraw", 9, _of(settling, "may_withdraw", lambda ask, who: False)),
-    ("the same vote counts again", 4, lambda: _without("15b")),
+    ("who asked may not withdraw", 7, _of(settling, "may_withdraw", lambda ask, who: False)),
+    ("the same vote counts again", 6, lambda: _without("15b")),
     ("what is others' must be covered", 1, _of(admission, "to_cover", outstanding)),
     ("one vote is enough", 1, _of(settling, "is_enough", lambda rule, votes, vote: True)),
-    ("one of each group is not asked for", 38, _of(voting, "_each_has_one", lambda *_: True)),
-    ("an edit resets no votes", 7, _of(settling, "cast", _edits_reset_nothing)),
-    ("one person votes twice", 7, _of(settling, "cast", _votes_twice)),
-    ("a message of anybody answers", 2, _messages_of_anybody_answer),
+    ("one of each group is not asked for", 30, _of(approvals, "_each_has_one", lambda *_: True)),
+    ("an edit resets no votes", 30, _of(settling, "cast", _edits_reset_nothing)),
+    ("one person votes twice", 6, _of(settling, "cast", _votes_twice)),
 )
 """What is broken, where a search soon meets a schedule that shows it, and how."""

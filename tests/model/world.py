@@ -37,17 +37,27 @@ from tests.model.operations import (
     RequestStop,
     Wait,
 )
+from tests.model.watches import Violation, check_watch
 from tests.support.clock import FakeClock
 
-__all__ = ["KEY", "Execution", "Job", "Ledger", "Violation", "World", "exactly", "finish_now"]
+__all__ = [
+    "KEY",
+    "TIME",
+    "Execution",
+    "Job",
+    "Ledger",
+    "Violation",
+    "World",
+    "exactly",
+    "finish_now",
+]
 
 KEY = ThreadKey("scope", "agent", "thread")
 
+TIME = "its time"
+"""What a run goes on with that slept."""
+
 T = TypeVar("T")
-
-
-class Violation(AssertionError):
-    """A promise of the contract was broken."""
 
 
 def exactly(value: Json) -> str:
@@ -93,6 +103,10 @@ class Ledger:
         asks: every interrupt that was ever raised, as first stored.
         reopened: interrupts whose batch was opened again because nothing was delivered.
         rewound: lease tokens of runs before which a client went back.
+        looks: the looks that were taken, by what was left and how often it had been looked after.
+        dropped: what runs had left, and nobody is to look after any more.
+        given_up: lease tokens of runs that were taken up as often as may be.
+        noted: what runs have noted that they leave, by their tokens.
     """
 
     sent: dict[str, list[Arrived]] = field(default_factory=dict)
@@ -107,6 +121,10 @@ class Ledger:
     asks: dict[str, Interrupt] = field(default_factory=dict)
     reopened: set[str] = field(default_factory=set)
     rewound: set[str] = field(default_factory=set)
+    looks: set[tuple[Json, int]] = field(default_factory=set)
+    dropped: set[Json] = field(default_factory=set)
+    given_up: set[str] = field(default_factory=set)
+    noted: dict[str, Json] = field(default_factory=dict)
 
     def forget_promises(self) -> None:
         """The thread was deleted: what was told of it holds no longer."""
@@ -293,6 +311,8 @@ class World:
             and before.run.ends_at > self.now
         ):
             raise Violation(f"{commit.why}: an owner wrote although its lease was over")
+        ledger = self.ledger
+        check_watch(before, done.record, commit.why, self.now, ledger.dropped, ledger.noted)
         for ask in commit.change.interrupts:
             self.ledger.asks.setdefault(ask.id, ask)
             self.ledger.note_cast(ask, rows.get(ask.id))

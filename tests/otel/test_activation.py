@@ -7,7 +7,7 @@ import pytest
 from opentelemetry import metrics, trace
 
 from agui_bridge import Bridge, FunctionRun, Settings
-from agui_bridge.engine.observing.telemetry import NO_TELEMETRY
+from agui_bridge.engine.telemetry import NO_TELEMETRY
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.otel import OpenTelemetry
 from agui_bridge.otel.observed_store import ObservedStore

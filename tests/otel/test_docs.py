@@ -4,8 +4,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
-from agui_bridge.otel.semantic_conventions import ATTRIBUTES, METRICS, SPANS
+from agui_bridge.otel.semantic_conventions import ATTRIBUTES, DECISION, METRICS, SPANS
+from agui_bridge.otel.telemetry import _name
+from agui_bridge.protocol.contract.requests import Ruling
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "observability.md").read_text(encoding="utf-8")
@@ -59,3 +62,8 @@ def test_the_snippet_prints_spans_and_metrics() -> None:
     assert (run.returncode, run.stderr) == (0, "")
     assert '"name": "agui.run greeter"' in run.stdout
     assert '"name": "agui.runs"' in run.stdout
+
+
+def test_every_ruling_of_admission_is_among_the_decisions_that_are_told() -> None:
+    names = {_name(object.__new__(ruling)) for ruling in get_args(Ruling)}
+    assert names == {*re.findall(r"`(\w+)`", ATTRIBUTES[DECISION])}

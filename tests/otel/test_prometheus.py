@@ -33,7 +33,7 @@ OF_PROMETHEUS: Final = {"up"}
 UNSEEN: Final = {"agui_deliveries_total"}
 """Needs a channel; its name is made as that of every counter."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(120)]
 
 
 def used() -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from agui_bridge import Principal
-from agui_bridge.channels.slack.slack import Slack
+from agui_bridge.channels.slack import Slack
 from agui_bridge.http.server import serve
 from agui_bridge.inbox import Inbox
 from examples.approval_target import make_bridge

@@ -21,10 +21,10 @@ STORES: dict[str, Callable[[Path], str]] = {
 """The address of a test's own store, below a directory."""
 
 
-def quick_on(*stores: str) -> pytest.MarkDecorator:
+def quick_on(*stores: str, fixture: str = "targets") -> pytest.MarkDecorator:
     """Leave a test that waits for leases to `make soak` on all other stores."""
     params = [name if name in stores else pytest.param(name, marks=SOAK) for name in STORES]
-    return pytest.mark.parametrize("targets", params, indirect=True)
+    return pytest.mark.parametrize(fixture, params, indirect=True)
 
 
 def races(few: int, many: int) -> pytest.MarkDecorator:

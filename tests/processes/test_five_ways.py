@@ -23,7 +23,7 @@ from tests.processes.conftest import races
 from tests.support.server import open_stream_at, run_input
 from tests.support.target import Target, approve
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 AT_ONCE = 2
 """Rounds that are under way at a time."""

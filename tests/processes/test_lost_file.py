@@ -78,6 +78,7 @@ def wait_until_unready(target: Target) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("accident", ACCIDENTS)
 def test_no_server_takes_anything_into_a_lost_file(accident: str, tmp_path: Path) -> None:
     happens, said = ACCIDENTS[accident]

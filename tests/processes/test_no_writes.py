@@ -105,6 +105,7 @@ FAULTS: dict[str, Callable[[Path], AbstractContextManager[tuple[Target, Refusing
 }
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_store_that_takes_no_writes(fault: str, tmp_path: Path) -> None:
     with FAULTS[fault](tmp_path) as (target, refusing):

@@ -15,7 +15,7 @@ from examples.approval_target import make_bridge
 from tests.processes.conftest import races
 from tests.support.target import STREAM_SECONDS, Answered, Target, approve
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 
 AT_ONCE = 8
 """Rounds that are under way at a time."""
@@ -96,4 +96,4 @@ async def test_of_two_different_answers_one_is_taken_and_the_other_told_who_deci
 
 
 def _outcome(resumed: Answered) -> str | None:
-    return resumed.code or resumed.outcome
+    return resumed.code or resumed.outcome or resumed.why

@@ -14,7 +14,7 @@ from tests.processes.conftest import quick_on, races
 from tests.support.target import STREAM_SECONDS, Answered, Target, approve
 from tests.support.waiting import PATIENCE, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(240)]
 
 LEASE = 3.0
 """Of a replica that loses its run; a busy machine must not end it before."""
@@ -77,7 +77,9 @@ def test_a_process_killed_in_the_tool_gives_run_indeterminate_and_never_a_second
     targets: Callable[..., Target],
 ) -> None:
     first, second = targets(LEASE), targets()
-    (interrupt,) = first.send("crash", "crash bob").interrupts
+    asked = first.send("crash", "crash bob")
+    assert asked.outcome == "interrupt", asked
+    (interrupt,) = asked.interrupts
     resume = [approve(interrupt)]
 
     assert first.send("crash", resume=resume).broken

@@ -15,7 +15,7 @@ from tests.processes.remembering import make_remembering
 from tests.support.target import Target, approve
 from tests.support.waiting import PATIENCE
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 
 MODULE = "tests.processes.remembering"
 AT_ONCE = 3

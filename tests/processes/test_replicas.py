@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,10 +14,15 @@ from tests.support.forks import fork
 from tests.support.target import Target, approve
 from tests.support.waiting import PATIENCE, wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(120)]
 
 FAULTY = "tests.support.fault_target"
 THREADS = 12
+
+
+def are_idle(target: Target, names: list[str]) -> bool:
+    """Whether threads do nothing."""
+    return {target.thread(name)["status"] for name in names} == {"idle"}
 
 
 def call(target: Target, method: str, *arguments: Any) -> Any:
@@ -112,6 +118,23 @@ def test_a_lost_run_is_noticed_once_however_many_replicas_sweep(
     assert statuses[-1] == "indeterminate"
     assert len(replicas[0].effects) == 1
     assert {replicas[1].thread(name)["status"] for name in names[1:]} == {"interrupted"}
+
+
+def test_what_expires_is_closed_whichever_replica_is_killed(
+    targets: Callable[..., Target],
+) -> None:
+    sweeping: dict[str, Any] = {"module": FAULTY, "options": ["--sweep", "0.05"]}
+    replicas = [targets(expires_in=1.0, **sweeping) for _ in range(3)]
+    last = replicas[-1]
+    # Whoever's duty it is to sweep, two deaths leave it to one that was not alone.
+    for number, doomed in enumerate(replicas[:2]):
+        names = [f"left-{number}-{n}" for n in range(3)]
+        for name in names:
+            assert doomed.send(name, f"send {name}").interrupts
+        doomed.kill()
+
+        wait_until(partial(are_idle, last, names))
+    assert last.effects == []
 
 
 def test_a_script_answers_what_a_replica_asked(targets: Callable[..., Target]) -> None:

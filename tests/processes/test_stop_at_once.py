@@ -17,7 +17,7 @@ import pytest
 from tests.processes.conftest import STORES
 from tests.support.target import Answered, Target
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(240)]
 
 FEW = 5
 MANY = int(os.environ.get("STOPS", "25"))

@@ -35,7 +35,7 @@ CONVERSATIONS: Final = (
     Fault(
         id="stale-sign-counts",
         broken="A sign counts whichever message it names, also of a page that is behind.",
-        file="agui_bridge/protocol/threads/going_back.py",
+        file="agui_bridge/protocol/threads/client_messages.py",
         before='return None if self.sign == turns[-1].id else "behind"',
         after="return None",
         tests=_MODEL,
@@ -43,7 +43,7 @@ CONVERSATIONS: Final = (
     Fault(
         id="sign-ignored",
         broken="The sign of what a page knew is not looked at: nothing with a call goes back.",
-        file="agui_bridge/protocol/threads/going_back.py",
+        file="agui_bridge/protocol/threads/client_messages.py",
         before="        if self.sign is not None:\n",
         after="        if self.sign is not None and self.sign != turns[-1].id:\n",
         tests=_MODEL,
@@ -51,7 +51,7 @@ CONVERSATIONS: Final = (
     Fault(
         id="calls-go-unsigned",
         broken="A list that ends early takes executed calls back without a sign.",
-        file="agui_bridge/protocol/threads/going_back.py",
+        file="agui_bridge/protocol/threads/client_messages.py",
         before='                    return "calls"\n',
         after="                    continue\n",
         tests=_MODEL,

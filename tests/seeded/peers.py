@@ -20,7 +20,7 @@ PEERS: Final = (
     Fault(
         id="conformance-check-passes-all",
         broken="The check that an answer sent again executes nothing passes every server.",
-        file="agui_bridge/conformance/checks/replaying.py",
+        file="agui_bridge/conformance/checks/repeating.py",
         before='    await thread.answer("approve")\n    await thread.expect_one_execution()\n',
         after='    await thread.expect_one_execution()\n    await thread.answer("approve")\n',
         tests="tests/conformance/test_mutants.py::"
@@ -37,7 +37,7 @@ PEERS: Final = (
     Fault(
         id="span-never-ended",
         broken="The span of an input is never ended, so that no backend ever sees it.",
-        file="agui_bridge/otel/input_telemetry.py",
+        file="agui_bridge/otel/telemetry.py",
         before="        finish(self._span)\n",
         after="",
         tests="tests/otel/test_spans.py",

@@ -28,7 +28,7 @@ PROTOCOL: Final = (
     Fault(
         id="answers-compared-loosely",
         broken="An answer of 1 is the same as one of true, so that a changed answer is replayed.",
-        file="agui_bridge/protocol/approvals/voting.py",
+        file="agui_bridge/protocol/approvals.py",
         before="same_json(answer.payload, other.payload)",
         after="answer.payload == other.payload",
         tests="tests/protocol/contract/test_admission.py",
@@ -60,7 +60,7 @@ PROTOCOL: Final = (
     Fault(
         id="lost-run-resolved",
         broken="What a crashed run was carrying out counts as done, though nobody knows.",
-        file="agui_bridge/protocol/contract/transitions.py",
+        file="agui_bridge/protocol/contract/lost_transitions.py",
         before='moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge")\n            for',
         after='closed_by_answer(ask, loaded.now, "bridge")\n            for',
         tests="tests/protocol/contract/test_transitions.py",

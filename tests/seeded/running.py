@@ -12,23 +12,22 @@ RUNNING: Final = (
     Fault(
         id="cancel-told-as-success",
         broken="A run that was stopped ends with the outcome of one that succeeded.",
-        file="agui_bridge/engine/run/closing.py",
-        before="execution.stream.finish(CANCELLED, usage=usage)",
-        after="execution.stream.finish(SUCCESS, usage=usage)",
+        file="agui_bridge/engine/run/run_end.py",
+        before="self._stream.finish(CANCELLED, usage=usage)",
+        after="self._stream.finish(SUCCESS, usage=usage)",
         tests="tests/engine/stopping/test_stopping.py",
     ),
     Fault(
         id="question-told-before-commit",
         broken="A client sees the questions of a pause before the store has them.",
-        file="agui_bridge/engine/run/pausing.py",
-        before="    await commit_end(execution, end)\n    if not waiting:\n",
-        after="    if waiting:\n"
-        "        history = execution.history\n"
-        "        execution.stream.snapshots(history.state, history.messages)\n"
-        "        execution.stream.finish(outcome, result=result, usage=usage, asks=interrupts)\n"
-        "        await commit_end(execution, end)\n"
-        "        return\n"
-        "    await commit_end(execution, end)\n    if not waiting:\n",
+        file="agui_bridge/engine/run/run_end.py",
+        before="        await self._commit(end)\n        if not waiting:\n",
+        after="        if waiting:\n"
+        "            self._stream.snapshots(self._history.state, self._history.messages)\n"
+        "            self._stream.finish(outcome, result=result, usage=usage, asks=interrupts)\n"
+        "            await self._commit(end)\n"
+        "            return\n"
+        "        await self._commit(end)\n        if not waiting:\n",
         tests="tests/engine/run/test_persistence.py",
     ),
     Fault(

@@ -68,7 +68,7 @@ STORES: Final = (
     Fault(
         id="schema-unchecked",
         broken="A database of a newer version is opened and written to.",
-        file="agui_bridge/stores/sql/schema.py",
+        file="agui_bridge/stores/sql/rows.py",
         before="if revision == head:",
         after="if revision is not None:",
         tests="tests/stores/sqlite/test_schema.py",

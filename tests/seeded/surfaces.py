@@ -12,7 +12,7 @@ SURFACES: Final = (
     Fault(
         id="route-without-credentials",
         broken="An agent's capabilities are told to whoever asks, without credentials.",
-        file="agui_bridge/http/agui/agents.py",
+        file="agui_bridge/http/agui/threads.py",
         before="    await principal_of(service, request)\n"
         "    return json_response(capabilities_of(",
         after="    return json_response(capabilities_of(",
@@ -21,7 +21,7 @@ SURFACES: Final = (
     Fault(
         id="body-unbounded",
         broken="A body of unknown length may be of any length, as long as its pieces are small.",
-        file="agui_bridge/http/bodies.py",
+        file="agui_bridge/http/request_parts.py",
         before="if len(body) > limit:",
         after="if len(chunk) > limit:",
         tests="tests/http/agui/test_refusals.py",
@@ -61,7 +61,7 @@ SURFACES: Final = (
     Fault(
         id="agent-fault-untold",
         broken="An agent of a configuration file that can't be made is left out without a word.",
-        file="agui_bridge/config/build.py",
+        file="agui_bridge/config/load.py",
         before="            faults.append(fault)\n",
         after="            continue\n",
         tests="tests/config/test_faults.py",

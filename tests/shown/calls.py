@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-__all__ = ["ASKERS", "calls"]
+__all__ = ["ASKERS", "LONG", "TEXTS", "calls"]
 
 _PIECES: Final = (
     *("a", "users", " ", "  ", "\n", "\r\n", "\r", "\t", '"', "'", "\\", "<b>", "&lt;", "…", "`*_"),
@@ -35,8 +35,8 @@ _PIECES: Final = (
     ),
     *("agui_bridge", "╰─", "[y]es > ", "3 more", "Asked for by: eve", "Decide here:", "</pre>"),
 )
-_TEXTS: Final = st.lists(st.sampled_from(_PIECES), max_size=6).map("".join)
-_LONG: Final = st.tuples(_TEXTS, st.sampled_from([20, 400, 3_000])).map(
+TEXTS: Final = st.lists(st.sampled_from(_PIECES), max_size=6).map("".join)
+LONG: Final = st.tuples(TEXTS, st.sampled_from([20, 400, 3_000])).map(
     lambda it: ((it[0] or "n") * it[1])[:4_000]
 )
 _SCALARS: Final = st.one_of(
@@ -44,13 +44,11 @@ _SCALARS: Final = st.one_of(
     st.booleans(),
     st.integers(-(10**20), 10**20),
     st.floats(allow_nan=False, allow_infinity=False),
-    _TEXTS,
+    TEXTS,
 )
 _VALUES: Final = st.recursive(
     _SCALARS,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(_TEXTS, inner, max_size=4)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
     max_leaves=12,
 )
 
@@ -63,17 +61,17 @@ def _deep(value: Any) -> Any:
 
 _MANY: Final = st.integers(5, 60).map(lambda count: {f"{at}\u200b": at for at in range(count)})
 
-ASKERS: Final = st.one_of(_TEXTS, _LONG).filter(lambda name: bool(name.strip()))
+ASKERS: Final = st.one_of(TEXTS, LONG).filter(lambda name: bool(name.strip()))
 """Names of who asks."""
 
 
 def calls() -> st.SearchStrategy[dict[str, Any]]:
     """Arguments of calls."""
-    some = st.dictionaries(_TEXTS, _VALUES, max_size=6)
+    some = st.dictionaries(TEXTS, _VALUES, max_size=6)
     # What is added shows where arguments end that are cut, folded or left out.
     more = st.one_of(
         st.just({}),
-        _LONG.map(lambda text: {"note": text}),
+        LONG.map(lambda text: {"note": text}),
         _VALUES.map(lambda value: {"deep": _deep(value)}),
         _MANY,
     )

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.channels.slack.blocks import notice_blocks, view
-from agui_bridge.http.inbox.views import QuestionView, view_of
+from agui_bridge.channels.slack import notice_blocks, view
+from agui_bridge.http.inbox.question import QuestionView, view_of
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.threads.records import (
     AuditEntry,

@@ -20,6 +20,7 @@ from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.open import open_store
 from tests.support.commands import Command
+from tests.support.effects import lines_of
 from tests.support.streams import check_stream
 
 __all__ = ["AGENTS", "COMMAND", "ENVIRONMENT", "Child", "eventually", "run_params", "started"]
@@ -269,8 +270,7 @@ class Child:
     @property
     def effects(self) -> list[str]:
         """What its tools did."""
-        file = self.folder / "effects"
-        return file.read_text().splitlines() if file.exists() else []
+        return lines_of(self.folder / "effects")
 
     # --- its store ---
 

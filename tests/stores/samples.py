@@ -3,10 +3,12 @@
 from itertools import count
 from typing import Any
 
+from agui_bridge.protocol.previews import DiffPreview
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation, Remember
-from agui_bridge.protocol.threads.audit_chain import ChainHead
+from agui_bridge.protocol.threads.checkpoint import BegunAct, Checkpoint
+from agui_bridge.protocol.threads.completed_part import CompletedPart
 from agui_bridge.protocol.threads.history import StoredMessage
-from agui_bridge.protocol.threads.kept import Kept
+from agui_bridge.protocol.threads.record_parts import ChainHead, LeaseTerm, PauseHold, Watch
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Batch,
@@ -119,10 +121,23 @@ def full_record() -> ThreadRecord:
         archived=("message-00", "nachricht-ä"),
         archived_until=2**53,
         returned=("call-3", "aufruf-ü"),
-        kept=Kept(20_000, ("call-1",)),
+        kept=CompletedPart(20_000, ("call-1",)),
         memo={"session": "é", "at": [1, 1.0, None]},
         askers=("änn", "bob"),
         chain=ChainHead("write-é", 2**40, "ab12", "b-1", {"i-1": 3}),
+        watch=Watch({"tasks": ["é"]}, 5.25, 90.5, ("änn", "bob"), 3),
+        checkpoint=Checkpoint(
+            {"runId": "input-é"},
+            ("rôle",),
+            ("message-2",),
+            True,
+            ODD_JSON,
+            (BegunAct("run.step('é')", "ab12", "key-é", True),),
+            2,
+            7.5,
+            ("token-0", "token-ü"),
+        ),
+        hold=PauseHold("hält", LeaseTerm(0.0)),
     )
 
 
@@ -160,6 +175,7 @@ def full_interrupt() -> Interrupt:
         subagent_run_id="sub",
         about="call-about",
         about_tool="ask_user",
+        about_tools=("ask_user", 'zwei\n"\\ Köpfe'),
         permits=True,
         metadata=ODD_JSON,
         answer=RecordedAnswer("resolved", ODD_JSON),
@@ -174,6 +190,11 @@ def full_interrupt() -> Interrupt:
         votes=(
             Vote("bob", frozenset({"dba", "ops"}), RecordedAnswer("resolved", ODD_JSON), "d1", 2.0),
             Vote("ann", frozenset(), RecordedAnswer("cancelled"), None, 2.5, "inbox"),
+        ),
+        preview=DiffPreview(
+            ("Köpfe \x00\ud800.txt",),
+            "@@ -1 +1 @@\n-\u202e\r\n+日本語 🏳️‍🌈\u2028\x7f\n",
+            is_cut=True,
         ),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.audit.keys import AuditKeys
+from agui_bridge.protocol.audit.sealing import AuditKeys
 from agui_bridge.protocol.audit.verifying import Mark, verify_chain, verify_questions
 from agui_bridge.protocol.contract.transitions import moved
 from agui_bridge.protocol.threads.records import AuditEntry, InterruptStatus, ThreadKey

@@ -44,6 +44,7 @@ async def test_a_lease_of_a_clock_that_was_ahead_is_over_after_its_length(
     assert await other.due() == []
 
 
+@pytest.mark.soak
 async def test_an_owner_that_renews_by_the_clock_as_it_is_now_goes_on(
     opener: Opener, clock: FakeClock
 ) -> None:

@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from agui_bridge.protocol.threads.records import Interrupt, InterruptStatus, ThreadKey, ToolCall
-from agui_bridge.stores.base import Expected, InterruptRow, Place, Store
+from agui_bridge.stores.base import Expected, InterruptRow, Place, QuestionFilter, Store
 from tests.stores.samples import KEY, ODD_JSON, OTHER, ask, interrupted, put
 from tests.support.clock import FakeClock
+
+OPEN = QuestionFilter(status=InterruptStatus.OPEN)
 
 
 async def test_interrupts_are_found_and_counted_by_the_tool_they_ask_about(store: Store) -> None:
@@ -23,11 +25,17 @@ async def test_interrupts_are_found_and_counted_by_the_tool_they_ask_about(store
         about("f", "pay", call="\\"),
         ask("g", message='"about_tool":"post"', about="c", about_tool="pay", metadata=ODD_JSON),
         ask("h", about_tool='"\\'),
+        ask("i", about_tool="pay, …", about_tools=("pay", '"\\', "a\nb")),
+        ask("j", about_tool="post, 漢", about_tools=("post", "漢"), metadata={"x": '\n"pay"\n'}),
     )
     expected = {
-        "pay": ["a", "f", "g"],
-        "post": ["b"],
-        '"\\': ["h"],
+        "pay": ["a", "f", "g", "i"],
+        "post": ["b", "j"],
+        '"\\': ["h", "i"],
+        "a\nb": ["i"],
+        "a": [],
+        "漢": ["j"],
+        "pay, …": [],
         'ü 😀 "%_\\': ["c"],
         "PAY": [],
         "": [],
@@ -35,9 +43,11 @@ async def test_interrupts_are_found_and_counted_by_the_tool_they_ask_about(store
     await put(store, interrupted(), interrupts=asks)
     for tool, ids in expected.items():
         for status in (None, InterruptStatus.OPEN):
-            rows = await store.list_interrupts("scope", tool=tool, status=status)
+            rows = await store.list_interrupts("scope", QuestionFilter(tool=tool, status=status))
             assert [row.interrupt.id for row in rows] == ids, tool
-            assert await store.count_interrupts("scope", tool=tool, status=status) == len(ids)
+            assert await store.count_interrupts(
+                "scope", QuestionFilter(tool=tool, status=status)
+            ) == len(ids)
 
 
 async def test_interrupts_are_listed_page_by_page_each_once(store: Store, clock: FakeClock) -> None:
@@ -55,9 +65,7 @@ async def test_interrupts_are_listed_page_by_page_each_once(store: Store, clock:
     for limit in (1, 4, 63):
         pages: list[InterruptRow] = []
         after: Place | None = None
-        while page := await store.list_interrupts(
-            "scope", status=InterruptStatus.OPEN, after=after, limit=limit
-        ):
+        while page := await store.list_interrupts("scope", OPEN, after=after, limit=limit):
             assert len(page) <= limit
             pages += page
             after = page[-1].place
@@ -87,28 +95,28 @@ async def test_interrupts_are_counted_with_the_filters_of_the_list(
     await put(store, interrupted(OTHER), interrupts=(ask("d", status=InterruptStatus.ANSWERED),))
     await put(store, interrupted(replace(KEY, scope="other")), interrupts=(ask("hidden"),))
 
-    every: tuple[dict[str, Any], ...] = (
-        {},
-        {"status": InterruptStatus.OPEN},
-        {"agent": "agent"},
-        {"agent": "nobody"},
-        {"thread": "other", "status": InterruptStatus.ANSWERED},
-        {"agent": "agent", "thread": "thread"},
+    every = (
+        QuestionFilter(),
+        OPEN,
+        QuestionFilter(agent="agent"),
+        QuestionFilter(agent="nobody"),
+        QuestionFilter(thread="other", status=InterruptStatus.ANSWERED),
+        QuestionFilter(agent="agent", thread="thread"),
     )
-    for filters in every:
-        listed = await store.list_interrupts("scope", **filters)
-        assert await store.count_interrupts("scope", **filters) == len(listed)
-    assert await store.count_interrupts("scope", status=InterruptStatus.OPEN) == 3
+    for which in every:
+        listed = await store.list_interrupts("scope", which)
+        assert await store.count_interrupts("scope", which) == len(listed)
+    assert await store.count_interrupts("scope", OPEN) == 3
     clock.advance(10)
-    assert await store.count_interrupts("scope", status=InterruptStatus.OPEN) == 2
+    assert await store.count_interrupts("scope", OPEN) == 2
 
 
 async def test_interrupts_are_counted_no_further_than_is_asked_for(store: Store) -> None:
     await put(store, interrupted(), interrupts=tuple(ask(id) for id in "abcd"))
 
-    for filters in ({}, {"status": InterruptStatus.OPEN}, {"thread": "thread"}):
+    for which in (QuestionFilter(), OPEN, QuestionFilter(thread="thread")):
         for most in (1, 3, 4, 5, None):
-            counted = await store.count_interrupts("scope", **filters, most=most)
+            counted = await store.count_interrupts("scope", which, most=most)
             assert counted == min(most or 4, 4)
 
 
@@ -121,14 +129,14 @@ async def test_few_are_found_and_counted_behind_very_many(store: Store, clock: F
     few = tuple(ask(id, position=n, tool_call=call) for n, id in enumerate("abc"))
     await put(store, interrupted(OTHER), interrupts=few)
 
-    filters: dict[str, Any] = {"tool": "pay", "status": InterruptStatus.OPEN}
+    which = QuestionFilter(tool="pay", status=InterruptStatus.OPEN)
     for limit in (2, 3, 4):
-        rows = await store.list_interrupts("scope", **filters, limit=limit)
+        rows = await store.list_interrupts("scope", which, limit=limit)
         assert [row.interrupt.id for row in rows] == ["a", "b", "c"][:limit]
-    assert await store.count_interrupts("scope", **filters) == 3
-    assert await store.count_interrupts("scope", status=InterruptStatus.OPEN) == 2503
-    assert await store.count_interrupts("scope", status=InterruptStatus.OPEN, most=2400) == 2400
-    every = await store.list_interrupts("scope", status=InterruptStatus.OPEN, limit=9999)
+    assert await store.count_interrupts("scope", which) == 3
+    assert await store.count_interrupts("scope", OPEN) == 2503
+    assert await store.count_interrupts("scope", OPEN, most=2400) == 2400
+    every = await store.list_interrupts("scope", OPEN, limit=9999)
     assert len({row.place for row in every}) == 2503
 
 
@@ -143,9 +151,9 @@ async def test_a_tools_questions_are_found_whatever_becomes_of_them(
         return ask(f"q{number}", tool_call=call, **fields)
 
     async def compare() -> None:
-        every = await store.list_interrupts("scope", status=InterruptStatus.OPEN)
+        every = await store.list_interrupts("scope", OPEN)
         for tool, agent in itertools.product(tools, (None, "agent0", "agent1")):
-            filters: dict[str, Any] = {"tool": tool, "agent": agent}
+            which = QuestionFilter(agent, tool, status=InterruptStatus.OPEN)
             fitting = [
                 row
                 for row in every
@@ -153,12 +161,11 @@ async def test_a_tools_questions_are_found_whatever_becomes_of_them(
                 and row.interrupt.tool_call.name == tool
                 and agent in (None, row.key.agent)
             ]
-            filters["status"] = InterruptStatus.OPEN
-            assert await store.list_interrupts("scope", **filters) == fitting
-            assert await store.count_interrupts("scope", **filters) == len(fitting)
+            assert await store.list_interrupts("scope", which) == fitting
+            assert await store.count_interrupts("scope", which) == len(fitting)
             first = fitting[:1] and fitting[0].place
             if first:
-                assert await store.list_interrupts("scope", **filters, after=first) == fitting[1:]
+                assert await store.list_interrupts("scope", which, after=first) == fitting[1:]
 
     for number, key in enumerate(keys):
         await put(store, interrupted(key), interrupts=(about(number),))

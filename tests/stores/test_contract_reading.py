@@ -8,7 +8,14 @@ import pytest
 
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Batch, InterruptStatus, ThreadKey, ThreadRecord
-from agui_bridge.stores.base import ABSENT, Change, Due, Expected, Store
+from agui_bridge.stores.base import (
+    ABSENT,
+    Change,
+    Due,
+    Expected,
+    QuestionFilter,
+    Store,
+)
 from tests.stores.conftest import Opener
 from tests.stores.samples import (
     KEY,
@@ -193,8 +200,9 @@ async def test_interrupts_are_listed_oldest_first_with_filters(
     answered = ask("b", status=InterruptStatus.ANSWERED)
     await put(store, interrupted(OTHER), Expected(version=1000), interrupts=(answered,))
 
-    async def ids(**options: Any) -> list[tuple[ThreadKey, str]]:
-        rows = await store.list_interrupts("scope", **options)
+    async def ids(limit: int = 200, **wanted: Any) -> list[tuple[ThreadKey, str]]:
+        which = QuestionFilter(**wanted)
+        rows = await store.list_interrupts("scope", which, limit=limit)
         return [(row.key, row.interrupt.id) for row in rows]
 
     everything = [(OTHER, "b"), (OTHER, "a"), (KEY, "a"), (elsewhere, "z")]
@@ -216,7 +224,7 @@ async def test_the_list_of_open_interrupts_leaves_expired_ones_out(
     await put(store, interrupted(), interrupts=asks)
 
     async def ids(status: InterruptStatus | None) -> list[str]:
-        rows = await store.list_interrupts("scope", status=status)
+        rows = await store.list_interrupts("scope", QuestionFilter(status=status))
         return [row.interrupt.id for row in rows]
 
     assert await ids(InterruptStatus.OPEN) == ["a", "b"]

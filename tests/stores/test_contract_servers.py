@@ -57,7 +57,9 @@ async def test_the_newest_records_tell_which_version_wrote_them(
     found = (await store.servers.look()).written
 
     assert before == ()
-    assert {(one.format, one.at) for one in found} == {(0 if older else 1, clock.time())}
+    assert {(one.format, one.at) for one in found} == {
+        (0 if older else RECORD_FORMAT, clock.time())
+    }
 
 
 async def test_a_record_that_is_loaded_is_noticed_however_old_it_is(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agui_bridge.protocol.grants.grant import Grant
+from agui_bridge.protocol.grants import Grant
 from agui_bridge.stores.base import Store
 from tests.stores.conftest import Opener
 from tests.stores.samples import ODD_JSON

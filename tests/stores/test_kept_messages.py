@@ -74,6 +74,7 @@ async def test_a_long_thread_is_read_whole_once(process: OpenBench) -> None:
     assert whole(ours) == before
 
 
+@pytest.mark.soak
 async def test_what_another_process_stored_is_in_the_next_run(process: OpenBench) -> None:
     ours, theirs = await process(), await process(Scripted(["they heard"]))
     await ours.say(*LONG)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     invariant,
@@ -28,7 +27,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores.base import ABSENT, Change, Expected, Store
+from agui_bridge.stores.base import ABSENT, Change, Expected, QuestionFilter, Store
 from agui_bridge.stores.memory import MemoryStore
 from tests.stores.conftest import COMPARED, Backend
 from tests.stores.samples import ask, message, receipt, stop
@@ -234,10 +233,18 @@ async def _all_of_every_thread(store: Store) -> list[Any]:
 async def _all_lists(store: Store, now: float) -> list[Any]:
     looks: list[Any] = [await store.ping()]
     looks += [await store.list_threads("s", "a", before=when) for when in (None, now, now - 20)]
-    looks += [await store.list_interrupts("s", status=word) for word in (None, *InterruptStatus)]
-    looks.append(page := await store.list_interrupts("s", agent="a", thread="t", limit=2))
+    looks += [
+        await store.list_interrupts("s", QuestionFilter(status=word))
+        for word in (None, *InterruptStatus)
+    ]
+    looks.append(
+        page := await store.list_interrupts("s", QuestionFilter(agent="a", thread="t"), limit=2)
+    )
     looks += [await store.list_interrupts("s", after=row.place, limit=3) for row in page]
-    looks += [await store.count_interrupts("s", status=word) for word in (None, *InterruptStatus)]
+    looks += [
+        await store.count_interrupts("s", QuestionFilter(status=word))
+        for word in (None, *InterruptStatus)
+    ]
     # These come in any order.
     looks += [sorted(map(repr, rows)) for rows in (await store.due(), await store.stops(["t1"]))]
     return looks
@@ -260,6 +267,7 @@ async def _outcome(call: Call, store: Store) -> Any:
         return "raised", type(error)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "schedules",
     [

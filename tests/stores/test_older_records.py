@@ -49,6 +49,7 @@ def test_an_interrupt_without_its_newest_members_is_read() -> None:
     for member in (
         "about",
         "about_tool",
+        "about_tools",
         "permits",
         "audited",
         "asked_by",
@@ -62,6 +63,7 @@ def test_an_interrupt_without_its_newest_members_is_read() -> None:
         whole,
         about=None,
         about_tool=None,
+        about_tools=(),
         permits=False,
         audit=tuple(AuditEntry(entry.status, entry.at, entry.actor) for entry in whole.audit),
         asked_by=None,

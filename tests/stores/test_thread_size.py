@@ -10,8 +10,7 @@ import pytest
 from agui_bridge.adapters import Pause, Run, RunItem
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.threads.messages.archived import archived_for
-from agui_bridge.protocol.threads.messages.sizes import bytes_of
-from agui_bridge.protocol.wire.thread_size import THREAD_SIZE
+from agui_bridge.protocol.threads.messages.sizes import THREAD_SIZE, bytes_of
 from agui_bridge.stores.base import Store
 from tests.engine.input.shop import kept_reason, sign, texts_told
 from tests.support.agents import Bench, Scripted, approval, call_events, outcome, result

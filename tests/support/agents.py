@@ -10,6 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from typing import Any, TypeVar
 
 from ag_ui.core import (
+    BaseEvent,
+    EventType,
+    MessagesSnapshotEvent,
     TextMessageContentEvent,
     TextMessageEndEvent,
     TextMessageStartEvent,
@@ -21,14 +24,13 @@ from ag_ui.core import (
 
 from agui_bridge.adapters import Adapter, AdapterCapabilities, Ask, Pause, Run, RunItem
 from agui_bridge.engine.engine import Engine
-from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
-from agui_bridge.engine.input.submission import Submission
-from agui_bridge.engine.observing.telemetry import NO_TELEMETRY, Telemetry
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.run.end_hooks import RunEndHook
 from agui_bridge.engine.streaming.clock import Clock
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
+from agui_bridge.engine.telemetry import NO_TELEMETRY, Telemetry
 from agui_bridge.protocol.answers.decisions import Approve
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.threads.history import StoredMessage
@@ -85,6 +87,15 @@ async def as_time_passes(clock: FakeClock, work: Awaitable[T], step: float = 0.0
             return await work
     finally:
         ticking.cancel()
+
+
+def redacted(run: Run, before: str, after: str) -> BaseEvent:
+    """The conversation with a text in the place of another one."""
+    now: Any = [
+        {**one, "content": after} if one.get("content") == before else one
+        for one in run.conversation()
+    ]
+    return MessagesSnapshotEvent.model_construct(type=EventType.MESSAGES_SNAPSHOT, messages=now)
 
 
 class Scripted(Adapter):
@@ -264,8 +275,10 @@ class Bench:
         clock: Clock | None = None,
         telemetry: Telemetry = NO_TELEMETRY,
         on_run_end: Sequence[RunEndHook] = (),
+        thread: str = "t",
         **settings: Any,
     ) -> None:
+        self.KEY = ThreadKey("default", "agent", thread)
         quick: dict[str, Any] = {
             "cancel_grace": 0.2,
             "stop_poll": 0.05,
@@ -277,7 +290,12 @@ class Bench:
         self.adapter = adapter
         self.store: Store = store or MemoryStore()
         self.engine = Engine(
-            self.store, self.settings, clock, telemetry=telemetry, on_run_end=on_run_end
+            self.store,
+            self.settings,
+            clock,
+            telemetry=telemetry,
+            on_run_end=on_run_end,
+            agents={"agent": Agent("agent", adapter, self.settings)},
         )
         self.agent = Agent("agent", adapter, self.settings)
         # Two processes never give a run the same id.
@@ -302,7 +320,7 @@ class Bench:
     ) -> Submission:
         """An input: user messages and other members of RunAgentInput."""
         body: dict[str, Any] = {
-            "threadId": "t",
+            "threadId": self.KEY.thread,
             "runId": next(self._runs),
             "messages": users(*texts),
             **members,

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from tests.support.effects import lines_of
 from tests.support.forks import Forked, Nursery
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
@@ -62,9 +63,7 @@ class MailServer:
     @property
     def done(self) -> list[str]:
         """Who was sent something, each time."""
-        if not self.effects.exists():
-            return []
-        return [json.loads(line)["to"] for line in self.effects.read_text().splitlines()]
+        return [json.loads(line)["to"] for line in lines_of(self.effects)]
 
 
 def asks_of(events: list[Event]) -> list[Event]:

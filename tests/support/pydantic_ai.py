@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from tests.support import unavailable
+from tests.support.effects import lines_of
 from tests.support.ports import free_port
 from tests.support.target import ROOT, START_SECONDS
 
@@ -65,5 +66,5 @@ class PydanticAIProcess:
 
     def executed(self, name: str) -> list[dict[str, Any]]:
         """The executions of the tool for a name, in order."""
-        lines = self._effects.read_text().splitlines() if self._effects.exists() else []
-        return [line for line in map(json.loads, lines) if line["to"].startswith(f"{name}-")]
+        lines = map(json.loads, lines_of(self._effects))
+        return [line for line in lines if line["to"].startswith(f"{name}-")]

@@ -47,6 +47,9 @@ async def serve(app: ASGIApp, *, lifespan: Literal["on", "off"] = "on") -> Async
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=5,
+        # As `serve` has it. A client that keeps connections as long as uvicorn does by itself
+        # sends now and then on one that is being closed.
+        timeout_keep_alive=75,
     )
     server = uvicorn.Server(config)
     # The parts of `serve`, which besides takes the process's signals and wakes all the time.

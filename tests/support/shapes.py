@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from agui_bridge.http.agui import views
-from agui_bridge.http.app.components import VIEWS
+from agui_bridge.http.app.openapi import VIEWS
 from agui_bridge.shapes.readable_schema import within
 
 __all__ = ["SCHEMAS", "check_event", "check_response", "fault_of", "quick_validator",

@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 
+from tests.support.effects import lines_of
 from tests.support.forks import TELL, fork
 from tests.support.ports import free_port
 from tests.support.streams import check_stream
@@ -38,11 +39,13 @@ class Answered:
     Attributes:
         events: in order.
         broken: it broke off before a terminal event.
+        why: what broke it off.
         refused: the status and the code of an answer that is no stream.
     """
 
     events: list[dict[str, Any]] = field(default_factory=list)
     broken: bool = False
+    why: str | None = None
     refused: str | None = None
 
     @property
@@ -124,9 +127,7 @@ class Target:
     @property
     def effects(self) -> list[dict[str, Any]]:
         """Every execution of the tool, by whichever process."""
-        if not self.effects_file.exists():
-            return []
-        return [json.loads(line) for line in self.effects_file.read_text().splitlines()]
+        return [json.loads(line) for line in lines_of(self.effects_file)]
 
     def send(
         self,
@@ -162,9 +163,9 @@ class Target:
                     if line.startswith("data: "):
                         events.append(json.loads(line.removeprefix("data: ")))
                     assert time.monotonic() < deadline, f"a stream without end: {events[-3:]}"
-        except httpx.TransportError:
+        except httpx.TransportError as error:
             check_stream(events, cut_off=True)
-            return Answered(events, broken=True)
+            return Answered(events, broken=True, why=repr(error))
         answered = Answered(events)
         refused = answered.code is not None and answered.outcome is not None
         check_stream(events, refused=refused)

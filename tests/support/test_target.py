@@ -12,5 +12,5 @@ def test_a_target_that_lives_on_tells_where_it_stands(tmp_path: Path) -> None:
         with pytest.raises(AssertionError, match="it lives on after") as failure:
             target.wait_for_death(0.1)
         told = str(failure.value)
-        assert "server.py" in told and "stop_requests.py" in told and "uvicorn" in told
+        assert "server.py" in told and "stopping.py" in told and "uvicorn" in told
         target.end()

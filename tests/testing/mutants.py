@@ -23,9 +23,11 @@ from agui_bridge import (
     Run,
     RunItem,
 )
+from agui_bridge.adapters import HoldEnd
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.threads.records import ClosedBatch
 from tests.testing.step_mutants import (
+    AnswersBeforeItAsks,
     BeginsItsStepAnew,
     BeginsTheNextTool,
     EndsWithTheApprovedCall,
@@ -218,6 +220,27 @@ class IgnoresTheLease(WorkshopAdapter):
         pass
 
 
+class LosesWhatWaits(WorkshopAdapter):
+    def wake(self, flow: str) -> None:
+        raise UpstreamError("Nothing waits.")
+
+
+class CantEndWhatWaits(WorkshopAdapter):
+    async def closed(self, continuation: Any, end: HoldEnd) -> None:
+        raise KeyError(end)
+
+
+class TrustsItsHold(WorkshopAdapter):
+    held = False
+
+    def wake(self, flow: str) -> None:
+        self.held = True
+
+    def check_lease(self, run: Run) -> None:
+        if not self.held:
+            run.check_lease()
+
+
 class GathersText(WorkshopAdapter):
     async def work(self, run: Run) -> AsyncGenerator[RunItem, None]:
         gathered = [item async for item in super().work(run)]
@@ -272,15 +295,20 @@ class ApprovesToRelease(WorkshopAdapter):
 
 
 class ClosesOnce(WorkshopAdapter):
-    closed = False
+    was_closed = False
 
     async def aclose(self) -> None:
-        assert not self.closed
-        self.closed = True
+        assert not self.was_closed
+        self.was_closed = True
 
 
 class DeclaresNoSubagents(WorkshopAdapter):
     capabilities = replace(WorkshopAdapter.capabilities, subagents=False)
+
+
+class ForgetsItsWork(WorkshopAdapter):
+    def leave(self) -> Any:
+        return None
 
 
 class IgnoresThePolicy(WorkshopAdapter):
@@ -326,6 +354,7 @@ MUTANTS: Final[Mapping[str, type[WorkshopAdapter]]] = {
     "beside": BeginsItsStepAnew,
     "second-pause": PausesInFreshRunsOnly,
     "later-stage": EndsWithTheApprovedCall,
+    "asks-amid": AnswersBeforeItAsks,
     "nested-approval": LosesNestedResults,
     "stop-in-tool": BeginsTheNextTool,
     "text-kept": GathersText,
@@ -340,6 +369,10 @@ MUTANTS: Final[Mapping[str, type[WorkshopAdapter]]] = {
     "along": HearsAnswersOnly,
     "nested-history": TellsWhatOthersCalled,
     "images": SeesTheNewestPictureOnly,
+    "later-question": ForgetsItsWork,
+    "held-answer": LosesWhatWaits,
+    "held-end": CantEndWhatWaits,
+    "held-lease": TrustsItsHold,
     "capabilities": DeclaresNoSubagents,
     "policy": IgnoresThePolicy,
 }

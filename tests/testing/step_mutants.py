@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from ag_ui.core import ToolCallStartEvent
+from ag_ui.core import ToolCallResultEvent, ToolCallStartEvent
 
-from agui_bridge import Pause, Run, RunItem
+from agui_bridge import Pause, Resume, Run, RunItem
 from tests.testing.workshop import Call, WorkshopAdapter, is_below
 
 __all__ = [
+    "AnswersBeforeItAsks",
     "BeginsItsStepAnew",
     "BeginsTheNextTool",
     "EndsWithTheApprovedCall",
@@ -30,10 +31,22 @@ class BeginsItsStepAnew(WorkshopAdapter):
 
     async def go_on(self, run: Run, kept: Any) -> AsyncGenerator[RunItem, None]:
         if any(m.get("content") == "deploy beside" for m in run.raw_messages):
-            for item in self.look(run, "beside"):
+            for item in self.look_at_it(run, "beside"):
                 yield item
         async for item in super().go_on(run, kept):
             yield item
+
+
+class AnswersBeforeItAsks(WorkshopAdapter):
+    """Tells what its tool returned at once, though that was a question."""
+
+    def asking(self, run: Run, call: str) -> Sequence[RunItem]:
+        return [self.seen(run, call), *super().asking(run, call)]
+
+    async def resume(self, run: Run, resume: Resume) -> AsyncGenerator[RunItem, None]:
+        async for item in super().resume(run, resume):
+            if not isinstance(item, ToolCallResultEvent) or not resume.continuation.get("amid"):
+                yield item
 
 
 class PausesInFreshRunsOnly(WorkshopAdapter):

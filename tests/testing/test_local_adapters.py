@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from agui_bridge import Answer, FunctionAdapter, FunctionRun, KeywordAdapter
+from agui_bridge import (
+    Answer,
+    Ask,
+    FunctionAdapter,
+    FunctionRun,
+    KeywordAdapter,
+    NeedsInput,
+    answered,
+)
 from agui_bridge.agents.chat import AskUser, ChatAgent, tool
 from agui_bridge.testing import AdapterScenario, AdapterSuite
 from tests.servers.model.script import Reply, Requested, ToolUse
@@ -48,6 +56,16 @@ class TestFunctionAgents(AdapterSuite):
             executed.append({"at": at})
             return "seen"
 
+        async def measure() -> Any:
+            given = answered()
+            if given is None:
+                ask = Ask("when", message="When?", response_schema=When.model_json_schema())
+                return NeedsInput([ask])
+            answer = given.answers["when"]
+            if isinstance(answer, Answer):
+                executed.append(answer.payload)
+            return "measured"
+
         async def gated(run: FunctionRun, version: str) -> str:
             args = {"version": version}
             answer = await run.approve("deploy", args, parameters=Deployment, key=version)
@@ -79,6 +97,8 @@ class TestFunctionAgents(AdapterSuite):
                 decision = await run.decide("Anything?")
                 if isinstance(decision, Answer):
                     await run.step("note", lambda: executed.append(decision.payload))
+            elif run.text == "measure":
+                yield str(await run.call("measure", {}, measure))
             elif run.text == "slow":
                 yield "Working. "
                 await asyncio.sleep(3 * PATIENCE)
@@ -87,11 +107,14 @@ class TestFunctionAgents(AdapterSuite):
 
         yield AdapterScenario(
             adapter=lambda: FunctionAdapter(agent),
+            # One draws the surfaces of a page: tests/adapters/test_a2ui.py.
+            elsewhere=("subagents",),
             beside="deploy beside",
             twice="deploy twice",
             stages="deploy, then look",
             acting="look around",
             free="whatever",
+            amid="measure",
             approval="deploy",
             parallel="deploy both",
             question="when",
@@ -108,7 +131,7 @@ class TestKeywordAgents(AdapterSuite):
     leaves_out = (
         *("ids", "approve", "result", "decline", "edit", "cancel", "parallel", "threads"),
         *("undelivered", "policy", "respond"),
-        *("beside", "twice", "stages", "nested", "acting", "free", "heard"),
+        *("beside", "twice", "stages", "nested", "acting", "free", "amid", "heard"),
     )
 
     @contextlib.asynccontextmanager
@@ -133,7 +156,7 @@ class TestKeywordAgents(AdapterSuite):
             answer={"confirm": True},
             slow="slow",
             executed=lambda: executed,
-            elsewhere={"approve", "decline", "edit"},
+            elsewhere={"approve", "decline", "edit", "subagents"},
             patience=PATIENCE,
         )
 
@@ -149,7 +172,7 @@ class TestKeywordAgentsThatAskForApprovals(TestFunctionAgents):
 
 class TestChatAgents(AdapterSuite):
     # It has no sub-agents; its questions have the schema of AskUser.
-    leaves_out = ("undelivered", "respond", "nested", "free")
+    leaves_out = ("undelivered", "respond", "nested", "free", "amid")
 
     @contextlib.asynccontextmanager
     async def scenario(self) -> AsyncIterator[AdapterScenario]:
@@ -227,6 +250,7 @@ class TestChatAgents(AdapterSuite):
             try:
                 yield AdapterScenario(
                     adapter=lambda: agent(model.base_url),
+                    elsewhere=("subagents",),
                     beside="deploy beside",
                     twice="deploy twice",
                     stages="deploy, then look",

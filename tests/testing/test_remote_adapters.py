@@ -24,7 +24,7 @@ PATIENCE = 10.0
 NOBODY = "http://127.0.0.1:9"
 NO_APPROVALS = (
     *("ids", "approve", "result", "decline", "edit", "cancel", "parallel", "threads", "policy"),
-    *("beside", "twice", "stages", "nested", "acting", "free", "heard", "respond"),
+    *("beside", "twice", "stages", "nested", "acting", "free", "amid", "heard", "respond"),
 )
 
 
@@ -83,6 +83,8 @@ class Nexau(simulator.Nexau):
         if text == "ask":
             self._ask(events)
             return ""
+        if text == "delegate":
+            self._delegate(events)
         self.go.clear() if text == "slow" else self.go.set()
         return await super()._say(run, events, message)
 
@@ -92,6 +94,23 @@ class Nexau(simulator.Nexau):
         events.put_nowait({"type": "TOOL_CALL_START", "tool_call_name": "ask_user", **ids})
         events.put_nowait({"type": "TOOL_CALL_ARGS", "delta": arguments, **ids})
         events.put_nowait({"type": "TOOL_CALL_RESULT", "content": marked, **ids})
+
+    def _delegate(self, events: asyncio.Queue[simulator.Event | None]) -> None:
+        call, inner = secrets.token_hex(4), {"run_id": f"inner-{secrets.token_hex(4)}"}
+        own, words = {"tool_call_id": call}, {"message_id": f"words-{call}"}
+        arguments = json.dumps({"sub_agent_name": "helper", "message": "help"})
+        for event in (
+            {"type": "TOOL_CALL_START", "tool_call_name": "Agent", **own},
+            {"type": "TOOL_CALL_ARGS", "delta": arguments, **own},
+            {"type": "TOOL_CALL_END", **own},
+            {"type": "RUN_STARTED", "agent_id": "agent_2", **inner},
+            {"type": "TEXT_MESSAGE_START", **words, **inner},
+            {"type": "TEXT_MESSAGE_CONTENT", "delta": "I help.", **words},
+            {"type": "TEXT_MESSAGE_END", **words},
+            {"type": "RUN_FINISHED", "result": "I help.", **inner},
+            {"type": "TOOL_CALL_RESULT", "content": "I help.", **own},
+        ):
+            events.put_nowait(event)
 
 
 class TestNexau(AdapterSuite):
@@ -109,6 +128,7 @@ class TestNexau(AdapterSuite):
                 answer={"answer": "Bob"},
                 arrives="Bob",
                 slow="slow",
+                subagent="delegate",
                 executed=lambda: [text for text in server.told if text == "Bob"],
                 unreachable=lambda: NexauAdapter(NOBODY),
                 patience=PATIENCE,

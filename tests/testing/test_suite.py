@@ -6,7 +6,9 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import Any
+from unittest import SkipTest
 
 import pytest
 from ag_ui.core import RunFinishedEvent
@@ -39,6 +41,24 @@ def test_what_is_left_out_must_exist_and_not_apply(named: str) -> None:
 
     with pytest.raises(AssertionError, match=named):
         LeavesOut().test_what_is_left_out_does_not_apply()
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_an_optional_check_is_skipped_where_its_capability_is_not_declared_and_nowhere_else(
+    looks: bool,
+) -> None:
+    class Adapter(WorkshopAdapter):
+        capabilities = replace(WorkshopAdapter.capabilities, looks=looks)
+
+    class Lacks(AdapterSuite):
+        def scenario(self) -> AbstractAsyncContextManager[AdapterScenario]:
+            return scenario_of(Adapter, later=None)
+
+    error = AssertionError if looks else SkipTest
+    with pytest.raises(
+        error, match="`later`" if looks else "only on adapters that declare `looks`"
+    ):
+        Lacks().test_adapter(BY_ID["later-question"])
 
 
 def test_an_attribute_that_the_scenario_lacks_stands_for_all_checks_that_need_it() -> None:
@@ -138,6 +158,22 @@ async def test_a_capability_that_nothing_shows_fails() -> None:
 
     async with scenario_of(edited=None, elsewhere={"edit"}) as scenario:
         assert (await run_check(BY_ID["capabilities"], scenario)).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("named", "complaint"),
+    [
+        (("workshop", "plan"), "object_options names ['plan'], which Configured does not take"),
+        ("workshop", "object_options is the text 'workshop', no tuple of names"),
+    ],
+)
+async def test_options_that_the_class_does_not_take_fail(named: object, complaint: str) -> None:
+    class Configured(WorkshopAdapter):
+        object_options = named
+
+    async with scenario_of(Configured) as scenario:
+        result = await run_check(BY_ID["capabilities"], scenario)
+    assert result.seen == complaint
 
 
 async def test_without_the_validator_the_command_that_installs_it_is_told(

@@ -32,6 +32,7 @@ from agui_bridge import (
     RunItem,
     ToolCall,
 )
+from agui_bridge.adapters import HoldEnd
 from agui_bridge.policy import judge
 from agui_bridge.protocol.threads.records import ClosedBatch
 from agui_bridge.testing import AdapterScenario
@@ -81,23 +82,33 @@ class WorkshopAdapter:
     """The adapter; each of its parts is a method, which mutants break."""
 
     capabilities = AdapterCapabilities(
-        edit=True, subagents=True, stop=True, policy=True, respond=True
+        edit=True, subagents=True, stop=True, policy=True, respond=True, looks=True, holds=True
     )
 
     def __init__(self, workshop: Workshop, *, reachable: bool = True) -> None:
         self.workshop = workshop
         self.reachable = reachable
+        # Flows that wait here for their answers.
+        self.waiting: set[str] = set()
 
     async def run(self, run: Run) -> AsyncIterator[RunItem]:
         self.workshop.heard = self.tell(run, [dict(message) for message in run.raw_messages])
         if run.resume is not None:
             items = self.resume(run, run.resume)
+        elif run.looks:
+            items = self.ask_later(run)
         else:
             self.release(run.closed)
             items = self.start(run)
         async with contextlib.aclosing(items):
             async for item in items:
                 yield item
+
+    async def look(self, left: Any) -> bool:
+        return isinstance(left, dict)
+
+    async def closed(self, continuation: Any, end: HoldEnd) -> None:
+        self.waiting.remove(continuation["flow"])
 
     async def aclose(self) -> None:
         pass
@@ -120,10 +131,15 @@ class WorkshopAdapter:
             case "when":
                 ask = Ask("when", message="When?", response_schema=WHEN)
                 yield Pause([ask], {"flow": secrets.token_hex(8), "calls": []})
+            case "measure":
+                call = run.mint()
+                yield ToolCallStartEvent(tool_call_id=call, tool_call_name="measure")
+                for item in self.asking(run, call):
+                    yield item
             case "whatever":
                 yield Pause([Ask("when")], {"flow": secrets.token_hex(8), "calls": []})
             case "deploy beside":
-                for item in self.look(run, "beside"):
+                for item in self.look_at_it(run, "beside"):
                     yield item
                 yield self.ask(run, [self.workshop.propose()])
             case "deploy twice":
@@ -142,6 +158,9 @@ class WorkshopAdapter:
                 async with contextlib.aclosing(self.work(run)) as items:
                     async for item in items:
                         yield item
+            case "deploy later":
+                run.left = self.leave()
+                yield "Later. "
             case "delegate":
                 yield SubagentStartedEvent(subagent_run_id="s", name="helper")
                 yield SubagentFinishedEvent(subagent_run_id="s")
@@ -149,10 +168,22 @@ class WorkshopAdapter:
                 for item in self.greet(run):
                     yield item
 
+    def leave(self) -> Any:
+        """Begin work that asks later."""
+        return {"call": self.workshop.propose()}
+
+    async def ask_later(self, run: Run) -> AsyncGenerator[RunItem, None]:
+        yield self.ask(run, [run.left["call"]], then="done")
+
+    def asking(self, run: Run, call: str) -> Sequence[RunItem]:
+        """Ask in the middle of a call."""
+        ask = Ask("when", message="When?", response_schema=WHEN, about=call)
+        return [Pause([ask], {"flow": secrets.token_hex(8), "calls": [], "amid": call})]
+
     def greet(self, run: Run) -> Sequence[RunItem]:
         return ["Hello", " there."]
 
-    def look(self, run: Run, at: str) -> Sequence[RunItem]:
+    def look_at_it(self, run: Run, at: str) -> Sequence[RunItem]:
         """Carry a call out unasked."""
         call = run.mint()
         self.execute({"at": at})
@@ -183,7 +214,9 @@ class WorkshopAdapter:
         self.workshop.waiting += 1
         flow = f"flow-{secrets.token_hex(8)}"
         kept = self.keep(flow, calls)
-        return Pause([self.question(call, flow) for call in calls], {**kept, "then": then})
+        self.waiting.add(kept["flow"])
+        asks = [self.question(call, flow) for call in calls]
+        return Pause(asks, {**kept, "then": then}, held=True)
 
     def question(self, call: Call, flow: str) -> Ask:
         return Ask(
@@ -203,8 +236,12 @@ class WorkshopAdapter:
         if not self.reachable:
             raise self.failure()
         kept = self.recall(run, resume)
+        if resume.held:
+            self.wake(kept["flow"])
         if not kept["calls"]:
             self.deliver(run, resume.decisions["when"])
+        if kept.get("amid"):
+            yield self.seen(run, kept["amid"])
         for call in kept["calls"]:
             if self.heeds_stop(run):
                 return
@@ -225,9 +262,15 @@ class WorkshopAdapter:
     async def go_on(self, run: Run, kept: Any) -> AsyncGenerator[RunItem, None]:
         if kept.get("then") == "again":
             yield self.ask(run, [self.workshop.propose()])
+        elif kept.get("then") == "done":
+            run.left = None
         elif kept.get("then") == "look":
-            for item in self.look(run, "later"):
+            for item in self.look_at_it(run, "later"):
                 yield item
+
+    def wake(self, flow: str) -> None:
+        """Go on with what waits here."""
+        self.waiting.remove(flow)
 
     def failure(self) -> Exception:
         return NotDelivered("The workshop can't be reached.")
@@ -295,7 +338,9 @@ async def scenario_of(
         "stages": "deploy, then look",
         "nested": "deploy below",
         "acting": "look around",
+        "later": "deploy later",
         "free": "whatever",
+        "amid": "measure",
         "image": "look at this",
         "heard": lambda: workshop.heard,
         "executed": lambda: workshop.executed,

@@ -12,12 +12,12 @@ import pytest
 from ag_ui.core import Interrupt
 
 from agui_bridge.adapters import Ask
-from agui_bridge.channels.slack.blocks import ANSWER, fallback, notice_blocks, view
+from agui_bridge.channels.slack import ANSWER, fallback, notice_blocks, view
 from agui_bridge.channels.smtp import Smtp
-from agui_bridge.channels.teams import card
+from agui_bridge.channels.webhooks import card
 from agui_bridge.cli.chat.screen import Screen
 from agui_bridge.client import Client
-from agui_bridge.http.inbox.forms.fields import argument_fields
+from agui_bridge.http.inbox.forms import argument_fields
 from agui_bridge.protocol.threads.records import ToolCall
 from agui_bridge.terminal import Terminal
 from agui_bridge.text.visible import visible

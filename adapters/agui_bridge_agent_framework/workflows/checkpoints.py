@@ -5,14 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PosixPath, PurePath, PurePosixPath, PureWindowsPath, WindowsPath
+from types import GenericAlias
+from typing import Any, Final
 
 from agent_framework import CheckpointStorage, FileCheckpointStorage, WorkflowCheckpoint
 
 from agui_bridge.adapters import Run
+from agui_bridge_agent_framework.workflows.response_types import packed, unpacked
 
-__all__ = ["Checkpoints", "place_of", "storage_of"]
+_WANTED: Final = (
+    *(Path, PosixPath, WindowsPath, PurePath, PurePosixPath, PureWindowsPath),
+    GenericAlias,
+)
+"""Types besides the framework's own that an answer may be of, such as `list[str]`: no code comes
+with their values."""
 
 StorageOption = Path | Callable[[Run], CheckpointStorage]
 
@@ -33,7 +40,10 @@ def storage_of(option: StorageOption, run: Run, place: str) -> CheckpointStorage
         run: the run.
         place: where in the folder.
     """
-    return FileCheckpointStorage(option / place) if isinstance(option, Path) else option(run)
+    if not isinstance(option, Path):
+        return option(run)
+    names = [f"{kind.__module__}:{kind.__qualname__}" for kind in _WANTED]
+    return FileCheckpointStorage(option / place, allowed_checkpoint_types=names)
 
 
 class Checkpoints:
@@ -55,7 +65,7 @@ class Checkpoints:
 
     async def save(self, checkpoint: WorkflowCheckpoint) -> str:
         """Keep one, and note what it waits for."""
-        own = await self._storage.save(checkpoint)
+        own = await self._storage.save(packed(checkpoint))
         self._ids.append(own)
         self._pending[own] = frozenset(checkpoint.pending_request_info_events)
         return own
@@ -77,7 +87,7 @@ class Checkpoints:
 
     async def load(self, checkpoint_id: str) -> WorkflowCheckpoint:
         """See `CheckpointStorage`."""
-        return await self._storage.load(checkpoint_id)
+        return unpacked(await self._storage.load(checkpoint_id))
 
     async def list_checkpoints(self, *, workflow_name: str) -> list[WorkflowCheckpoint]:
         """See `CheckpointStorage`."""

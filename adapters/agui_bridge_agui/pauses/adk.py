@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agui_bridge.adapters import Ask, Pause
+from agui_bridge.protocol.answers.asks import with_call
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Decision, approval_schema
-from agui_bridge.protocol.answers.own_words import with_call
 from agui_bridge.protocol.json_values import WireEvent, same_json
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import (
@@ -27,8 +27,6 @@ from agui_bridge_agui.pauses.answers import (
     unseen,
 )
 from agui_bridge_agui.pauses.interrupts import asked_of, entry_of, keep
-
-__all__ = ["ADK", "CONFIRMATION", "Confirmations", "adk_answers", "adk_pause"]
 
 ADK: Final = "adk"
 """The dialect of such a pause, in its continuation."""

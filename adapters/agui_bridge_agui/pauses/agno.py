@@ -18,8 +18,6 @@ from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import Answers, Asked, Ended, call_of
 from agui_bridge_agui.pauses.interrupts import keep
 
-__all__ = ["AGNO", "Silence", "agno_answers", "agno_pause"]
-
 Silence = Literal["signed", "any"]
 """Which calls without results ask: those below agno's own words for a pause, or all."""
 

@@ -18,21 +18,6 @@ from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_agui.pauses.verdicts import Verdicts
 
-__all__ = [
-    "Answers",
-    "Asked",
-    "Calls",
-    "Custom",
-    "Ended",
-    "arguments_of",
-    "call_of",
-    "calls_like",
-    "parsed",
-    "payload_of",
-    "seconds_left",
-    "unseen",
-]
-
 logger: Final = logging.getLogger("agui_bridge")
 
 Calls = Mapping[str, tuple[str, str]]

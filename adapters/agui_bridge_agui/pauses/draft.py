@@ -16,9 +16,9 @@ from ag_ui.core import Interrupt
 
 from agui_bridge.adapters import Pause, Run
 from agui_bridge.errors import UpstreamError
+from agui_bridge.protocol.answers.asks import with_call
 from agui_bridge.protocol.answers.decisions import Cancel, Decision
-from agui_bridge.protocol.answers.own_words import with_call
-from agui_bridge.protocol.dialects.draft import draft_resume, from_draft
+from agui_bridge.protocol.dialects.dialect import draft_resume, from_draft
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import (
@@ -31,8 +31,6 @@ from agui_bridge_agui.pauses.answers import (
     unseen,
 )
 from agui_bridge_agui.pauses.interrupts import asked_of, kept_of
-
-__all__ = ["DRAFT", "completed", "draft_answers", "draft_pause", "take_question"]
 
 DRAFT: Final = "draft"
 """The dialect of such a pause, in its continuation."""

@@ -13,6 +13,7 @@ from ag_ui.core import Interrupt
 
 from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import UpstreamError
+from agui_bridge.protocol.answers.asks import own_words, with_call
 from agui_bridge.protocol.answers.decisions import (
     APPROVE,
     DECLINE,
@@ -21,7 +22,6 @@ from agui_bridge.protocol.answers.decisions import (
     Decision,
     approval_schema,
 )
-from agui_bridge.protocol.answers.own_words import own_words, with_call
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_agui.pauses.answers import (
     Answers,
@@ -32,18 +32,6 @@ from agui_bridge_agui.pauses.answers import (
     seconds_left,
 )
 from agui_bridge_agui.pauses.verdicts import verdicts_of
-
-__all__ = [
-    "RESUME",
-    "asked_of",
-    "entry_of",
-    "is_approval",
-    "keep",
-    "kept_of",
-    "question_of",
-    "resume_answers",
-    "resume_pause",
-]
 
 RESUME: Final = "resume"
 """The dialect of such a pause, in its continuation."""

@@ -20,6 +20,7 @@ from ag_ui.core import Interrupt
 
 from agui_bridge.adapters import Ask, Pause
 from agui_bridge.errors import UpstreamError
+from agui_bridge.protocol.answers.asks import own_words, with_call
 from agui_bridge.protocol.answers.decisions import (
     APPROVE,
     DECLINE,
@@ -31,7 +32,6 @@ from agui_bridge.protocol.answers.decisions import (
     Decline,
     approval_schema,
 )
-from agui_bridge.protocol.answers.own_words import own_words, with_call
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge_agui.pauses.answers import (
     Answers,
@@ -44,8 +44,6 @@ from agui_bridge_agui.pauses.answers import (
     unseen,
 )
 from agui_bridge_agui.pauses.interrupts import asked_of, keep, question_of
-
-__all__ = ["COMMAND", "LANGGRAPH", "ON_INTERRUPT", "command_answers", "langgraph_pause"]
 
 ON_INTERRUPT: Final = "on_interrupt"
 """The name of LangGraph's CUSTOM event."""

@@ -27,8 +27,6 @@ from agui_bridge_agui.pauses.answers import Answers, Asked, Ended, call_of, pars
 from agui_bridge_agui.pauses.interrupts import entry_of, is_approval, keep
 from agui_bridge_agui.pauses.langgraph import ON_INTERRUPT
 
-__all__ = ["MASTRA", "mastra_answers", "mastra_pause", "suspended_call"]
-
 MASTRA: Final = "mastra"
 """The dialect of such a pause, in its continuation."""
 

@@ -16,8 +16,6 @@ from agui_bridge.protocol.answers.forms import resolve_schema
 from agui_bridge.protocol.schemas.checking import UnsafeSchema, check_schema, find_schema_fault
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Verdicts", "verdicts_of"]
-
 _YES: Final = {
     "y", "yes", "true", "approve", "approved", "approve_once", "accept", "accepted", "allow",
     "allowed", "allow_once", "confirm", "confirmed", "grant", "granted", "permit", "permitted",

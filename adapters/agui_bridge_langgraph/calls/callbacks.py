@@ -13,6 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.config import get_stream_writer
 from langgraph.types import StreamWriter, interrupt
 from pydantic_core import to_jsonable_python
@@ -24,7 +25,8 @@ from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
 from agui_bridge_langgraph.calls.guard import PASSED, POLICY, Guard, Told
 
-__all__ = ["callbacks_of"]
+STRUCTURED: Final = "agui_bridge_structured"
+"""Marks the metadata of a call that gives a value to the graph's code: a router's, for one."""
 
 _PATIENCE: Final = 60.0
 """Seconds that the run's loop may be busy when a tool in a thread asks it."""
@@ -37,14 +39,17 @@ class _Nested:
         run: the run.
         gate: the run's.
         guard: the run's.
+        told: takes what is to be told besides the stream.
     """
 
-    def __init__(self, run: Run, gate: ToolGate, guard: Guard) -> None:
+    def __init__(self, run: Run, gate: ToolGate, guard: Guard, told: Told) -> None:
+        self._told = told
         self.seen: set[UUID] = set()
         self._run = run
         self._gate = gate
         self._guard = guard
         self._running: dict[UUID, Any] = {}
+        self._begun: dict[UUID, tuple[tuple[str, str, Any], str]] = {}
 
     async def own_id(
         self, native: str | None, metadata: Mapping[str, Any] | None, writer: StreamWriter
@@ -77,14 +82,36 @@ class _Nested:
         """What the gate says of a call."""
         return await self._gate.before(own, name, to_jsonable_python(inputs or {}, fallback=str))
 
-    async def begin(self, run_id: UUID, own: str) -> None:
-        """Hold a stop until the tool ends."""
-        self._running[run_id] = self._gate.running(own)
+    async def begin(
+        self, run_id: UUID, call: tuple[str, str, Any], metadata: Mapping[str, Any] | None
+    ) -> None:
+        """Hold a stop until the tool ends.
+
+        Args:
+            run_id: of the tool's run; it is the call's id, too, where no model's is known.
+            call: its id on the wire, the tool and the arguments.
+            metadata: what LangGraph says of the task that carries it out.
+        """
+        if call[0] == str(run_id):
+            self._guard.unnamed.add(call[1])
+        self._begun[run_id] = call, str((metadata or {}).get("langgraph_checkpoint_ns"))
+        self._running[run_id] = self._gate.running(call[0])
         await self._running[run_id].__aenter__()
 
-    async def end(self, run_id: UUID) -> None:
-        """Let go of what `begin` held."""
+    async def end(self, run_id: UUID, output: Any = None, *, ended: bool = False) -> None:
+        """Let go of what `begin` held; what the tool gave is told if nothing else tells it.
+
+        Args:
+            run_id: of the tool's run.
+            output: what it gave.
+            ended: whether it came to its end.
+        """
         self.seen.discard(run_id)
+        call, task = self._begun.pop(run_id, (None, ""))
+        if call is not None and isinstance(output, ToolMessage):
+            await self._told("ran", (*call, output))
+        elif call is not None and call[0] == str(run_id) and ended:
+            await self._told("ran by code", (task, *call[1:], output))
         running = self._running.pop(run_id, None)
         if running is not None:
             await running.__aexit__(None, None, None)
@@ -107,8 +134,12 @@ class _Nested:
             case AskFirst(ask=ask):
                 raise AgentMistake(denied_by_policy(ask.message))
 
-    def begin_unasked(self) -> None:
+    def begin_unasked(self, run_id: UUID, name: str) -> None:
         """Let a tool begin in the loop itself, where nothing can be waited for.
+
+        Args:
+            run_id: of the tool's run.
+            name: the tool.
 
         Raises:
             AgentMistake: there is a policy, or a stop.
@@ -123,16 +154,24 @@ class _Nested:
             raise AgentMistake(STOPPED)
         self._gate.raise_fault()
         self._run.check_lease()
+        self._gate.begun.add(str(run_id))
+        self._guard.unnamed.add(name)
 
 
 class _ToolsAlone:
-    """What a handler has to say to be spared every token."""
+    """What a handler has to say to be spared every token, and what it says of a model's call."""
 
     ignore_llm = True
-    ignore_chat_model = True
     ignore_chain = True
     ignore_retriever = True
     ignore_retry = True
+
+    @staticmethod
+    def mark(metadata: dict[str, Any] | None, told: Mapping[str, Any]) -> None:
+        """Mark a call for a structured output: its reply is a value for the graph's code."""
+        options = told.get("options") or {}
+        if metadata is not None and "ls_structured_output_format" in options:
+            metadata[STRUCTURED] = True
 
 
 class _InTasks(_ToolsAlone, AsyncCallbackHandler):
@@ -146,6 +185,18 @@ class _InTasks(_ToolsAlone, AsyncCallbackHandler):
         self._nested = nested
         self._told = told
         self._loop = asyncio.get_running_loop()
+
+    async def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **told: Any,
+    ) -> None:
+        """Look at a model's call; LangChain calls this before each."""
+        self.mark(metadata, told)
 
     async def on_tool_start(
         self,
@@ -169,12 +220,12 @@ class _InTasks(_ToolsAlone, AsyncCallbackHandler):
         verdict = await nested.before(own, name, inputs)
         nested.heed(verdict, call_id)
         if isinstance(verdict, Execute):
-            await nested.begin(run_id, own)
+            await nested.begin(run_id, (own, name, inputs), told.get("metadata"))
 
     async def on_tool_end(self, output: Any, *, run_id: UUID, **told: Any) -> None:
         """Note that a tool has come to its end."""
         if asyncio.get_running_loop() is self._loop:
-            await self._nested.end(run_id)
+            await self._nested.end(run_id, output, ended=True)
 
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **told: Any) -> None:
         """Note that a tool has failed."""
@@ -198,6 +249,18 @@ class _InThreads(_ToolsAlone, BaseCallbackHandler):
         self._told = told
         self._loop = asyncio.get_running_loop()
 
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        metadata: dict[str, Any] | None = None,
+        **told: Any,
+    ) -> None:
+        """Look at a model's call; LangChain calls this before each."""
+        self.mark(metadata, told)
+
     def on_tool_start(
         self,
         serialized: dict[str, Any],
@@ -212,7 +275,7 @@ class _InThreads(_ToolsAlone, BaseCallbackHandler):
         if run_id in nested.seen or nested.passed(native, name):
             return
         if self._is_loops_thread():
-            nested.begin_unasked()
+            nested.begin_unasked(run_id, name)
             return
         call_id = self._at_home(nested.own_id(native, told.get("metadata"), _writer()))
         nested.step_over(call_id)
@@ -220,12 +283,12 @@ class _InThreads(_ToolsAlone, BaseCallbackHandler):
         verdict = self._at_home(nested.before(own, name, inputs))
         nested.heed(verdict, call_id)
         if isinstance(verdict, Execute):
-            self._at_home(nested.begin(run_id, own))
+            self._at_home(nested.begin(run_id, (own, name, inputs), told.get("metadata")))
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **told: Any) -> None:
         """Note that a tool has come to its end."""
         if not self._is_loops_thread():
-            self._at_home(self._nested.end(run_id))
+            self._at_home(self._nested.end(run_id, output, ended=True))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **told: Any) -> None:
         """Note that a tool has failed."""
@@ -256,7 +319,7 @@ def callbacks_of(run: Run, gate: ToolGate, guard: Guard, told: Told) -> list[Bas
         guard: the run's.
         told: takes what is to be told besides the stream.
     """
-    nested = _Nested(run, gate, guard)
+    nested = _Nested(run, gate, guard, told)
     return [_InTasks(nested, told), _InThreads(nested, told)]
 
 

@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import ToolMessage
 from langgraph.types import interrupt
 
 from agui_bridge.adapters import Run
+from agui_bridge.frameworks.a2ui.offer import GENERATE, in_state
 from agui_bridge.protocol.turns import text_of
 from agui_bridge_langgraph.calls.guard import OWN_ID
-
-__all__ = ["FRONTEND", "OFFERED", "FrontendTools", "Offered", "offered_in_state", "result_text"]
+from agui_bridge_langgraph.surface_tool import SurfaceTool
+from agui_bridge_langgraph.words import Words, speaking
 
 FRONTEND: Final = "agui_bridge.frontend"
 """Marks the interrupts by which a call is handed to the application."""
@@ -34,11 +36,16 @@ class Offered:
         tools: as AG-UI has them, by name.
         handed: ids of calls that the application was handed in an earlier run.
         results: what it gave of them so far, by call id.
+        surface: makes surfaces, where the client offers them, in the place of the application's
+            tool that draws them.
+        words: what models read that have these tools, None for what all read.
     """
 
     tools: Mapping[str, Any] = field(default_factory=dict)
     handed: Collection[str] = ()
     results: Mapping[str, Any] = field(default_factory=dict)
+    surface: SurfaceTool | None = None
+    words: Words | None = None
 
 
 OFFERED: Final[ContextVar[Offered | None]] = ContextVar(
@@ -52,16 +59,35 @@ class FrontendTools(AgentMiddleware[Any, Any, Any]):
 
     The agent's own tools go first: a tool of the application that has the name of one of these is
     not offered. Outside of a run of the bridge it does nothing.
+
+    Args:
+        model: draws surfaces of a page that offers A2UI; by default the agent's.
     """
+
+    def __init__(self, model: BaseChatModel | None = None) -> None:
+        super().__init__()
+        self._model: Any = model
+        self._seen: Any = model
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Add the tools to those of the request; LangChain calls this around each."""
         offered = OFFERED.get() or Offered()
         own = {_name_of(tool) for tool in request.tools}
-        added = [_function(tool) for name, tool in offered.tools.items() if name not in own]
+        surface = None if GENERATE in own else offered.surface
+        left = {*own, surface.drawing} if surface is not None else own
+        added = [_function(tool) for name, tool in offered.tools.items() if name not in left]
+        if surface is not None:
+            added.append(_function(surface.surfaces.offer.tool))
+            self._seen = self._model or request.model
         if added:
             request = request.override(tools=[*request.tools, *added])
-        return await handler(request)
+        words = offered.words
+        if surface is not None:
+            words = surface.words
+        elif words is None:
+            return await handler(request)
+        with speaking(words):
+            return await handler(request)
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Have the application carry a call out; LangChain calls this around each.
@@ -71,6 +97,9 @@ class FrontendTools(AgentMiddleware[Any, Any, Any]):
         """
         call, own = request.tool_call, OWN_ID.get() or request.tool_call["id"]
         offered = OFFERED.get() or Offered()
+        if request.tool is None and call["name"] == GENERATE and offered.surface is not None:
+            made = offered.surface.tool(request.state, call["id"], own, self._seen)
+            return await handler(request.override(tool=made))
         theirs = call["name"] in offered.tools or own in offered.handed
         if request.tool is not None or not theirs:
             return await handler(request)
@@ -82,19 +111,26 @@ class FrontendTools(AgentMiddleware[Any, Any, Any]):
         return ToolMessage(result_text(result), tool_call_id=call["id"], name=call["name"])
 
 
-def offered_in_state(run: Run, known: Collection[str]) -> dict[str, Any]:
+STATE_KEYS: Final = frozenset({"ag-ui", "copilotkit"})
+"""Names in the state of graphs that were made for AG-UI under which they find the context."""
+
+
+def offered_in_state(run: Run, known: Collection[str], *, told: bool, a2ui: bool) -> dict[str, Any]:
     """What graphs find the application's tools and context by that were made for AG-UI.
 
     Args:
         run: the run.
         known: names of the graph's input.
+        told: whether they get the context.
+        a2ui: whether they get what CopilotKit's middleware makes surfaces by.
     """
     tools = [_plain(tool) for tool in run.tools]
-    context = [_plain(one) for one in run.input.context or ()]
+    context = [_plain(one) for one in (run.input.context if told else None) or ()]
+    surfaces = in_state(run.input, context) if a2ui else {}
     actions = [_function(tool)["function"] for tool in tools]
     offered: dict[str, Any] = {
         "tools": tools,
-        "ag-ui": {"tools": tools, "context": context},
+        "ag-ui": {"tools": tools, "context": context, **surfaces},
         "copilotkit": {
             "actions": actions,
             "context": context,

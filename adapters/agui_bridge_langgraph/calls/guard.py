@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import weakref
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
@@ -14,14 +15,13 @@ from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, StreamWriter, interrupt
 
+from agui_bridge.frameworks.private_names import PrivateName
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 from agui_bridge_langgraph.calls.journal import Journal
 from agui_bridge_langgraph.calls.wire_ids import WireIds
 from agui_bridge_langgraph.tools import parameters_of
-
-__all__ = ["GUARD", "OWN_ID", "PASSED", "POLICY", "Guard", "Told", "are_hooked", "hook"]
 
 POLICY: Final = "agui_bridge.policy"
 """Marks the interrupts by which the bridge's policy asks."""
@@ -50,6 +50,7 @@ class Guard:
         tasks: ids of calls, by the namespace of the task that carries them out.
         asking: ids of the calls whose tools raised an interrupt, by its id.
         places: namespaces of the tasks in which these were raised, by the same.
+        unnamed: names of the tools that began, and the graph's code did not say for which call.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Guard:
         self._caught_up = caught_up
         self.asking: dict[str, str] = {}
         self.places: dict[str, str] = {}
+        self.unnamed: set[str] = set()
         self._at_work: dict[asyncio.Task[Any], str] = {}
         self._executing: set[str] = set()
 
@@ -143,7 +145,7 @@ class Guard:
             message.id = message.id or str(uuid4())
             about = {"langgraph_checkpoint_ns": task}
             if message.tool_call_id == native:
-                await self._told("result", (call_id, message))
+                await self._told("result", (call_id, message, request.tool_call))
             else:
                 await self._told("messages", (message, about))
         return result
@@ -157,14 +159,18 @@ class Guard:
         parameters = parameters_of(request.tool)
         async with self._gate.acting(call_id, name, args, parameters=parameters) as verdict:
             match verdict:
-                case Execute(args=approved):
-                    if dict(approved) != args:
+                case Execute(args=approved, edited=edited):
+                    is_other = dict(approved) != args
+                    if is_other:
                         request = request.override(tool_call={**call, "args": dict(approved)})
                     passed = PASSED.set((native, name))
                     self._executing.add(call_id)
                     self._begins()
                     try:
-                        return await execute(request)
+                        result = await execute(request)
+                        if edited and is_other:
+                            _note_what_ran(result, native, approved)
+                        return result
                     finally:
                         self._executing.discard(call_id)
                         PASSED.reset(passed)
@@ -217,6 +223,12 @@ OWN_ID: Final[ContextVar[str | None]] = ContextVar("agui_bridge_langgraph.own_id
 """Id on the wire of the call that `Guard.around` is carrying out."""
 
 _HOOKED: Final[weakref.WeakSet[ToolNode]] = weakref.WeakSet()
+
+
+def names_of_nodes() -> list[PrivateName]:
+    """What is replaced of LangGraph's nodes of tools."""
+    node = ToolNode([])
+    return [PrivateName(node, "_awrap_tool_call"), PrivateName(node, "_wrap_tool_call")]
 
 
 def hook(graph: Any) -> None:
@@ -274,6 +286,19 @@ def _inner_of(node: Any) -> Any:
         return await asyncio.to_thread(sync, request, execute_here)
 
     return called
+
+
+def _note_what_ran(result: Any, native: str, args: Mapping[str, Any]) -> None:
+    """Have the model read what ran in place of its call, which its own message goes on to hold."""
+    note = (
+        "The person who approved this call changed it. It was executed with the arguments "
+        f"{json.dumps(dict(args), ensure_ascii=False)}, and has this result:"
+    )
+    for message in _tool_messages(result):
+        if message.tool_call_id == native and isinstance(message.content, str):
+            message.content = f"{note}\n\n{message.content}"
+        elif message.tool_call_id == native:
+            message.content = [{"type": "text", "text": note}, *message.content]
 
 
 def _tool_messages(result: Any) -> Iterator[ToolMessage]:

@@ -19,8 +19,6 @@ from langchain_core.messages import ToolMessage
 from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
 
-__all__ = ["Journal"]
-
 logger: Final = logging.getLogger("agui_bridge.langgraph")
 
 

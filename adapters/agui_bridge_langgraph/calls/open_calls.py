@@ -12,8 +12,6 @@ from agui_bridge.protocol.threads.records import ToolCall
 from agui_bridge_langgraph.calls.wire_ids import WireIds
 from agui_bridge_langgraph.checkpoint import levels, messages_of, namespace_of, unanswered
 
-__all__ = ["OpenCall", "OpenCalls", "open_calls", "places_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:

@@ -17,8 +17,6 @@ from typing import Any
 from agui_bridge.adapters import CallIds
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Call", "Mark", "WireIds"]
-
 
 class Mark:
     """Stands in a graph's stream behind all that was said before.
@@ -119,6 +117,14 @@ class WireIds:
             found = self._add(native, _graph_of(by))
         found.by, found.message, found.ids = by, message, ids
         return found.id
+
+    def announced(self, native: str) -> str:
+        """The id of a call that the graph's code tells, whether or not a message has it later.
+
+        Args:
+            native: the code's id of the call.
+        """
+        return self._add(native, "").id
 
     def is_certain(self, native: str) -> bool:
         """Whether the next call of an id that begins can't be taken for another, as is mostly so.

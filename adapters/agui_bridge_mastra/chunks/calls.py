@@ -17,12 +17,10 @@ from ag_ui.core import (
 
 from agui_bridge.protocol.answers.unexecuted import UNTOLD
 from agui_bridge.protocol.json_values import same_json
-from agui_bridge.protocol.lifecycle.made_events import whole_call
+from agui_bridge.protocol.lifecycle.event_rules import whole_call
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.chunks.results import VOID, result_text
-
-__all__ = ["AGENT_TOOL", "Calls", "named"]
 
 AGENT_TOOL: Final = "agent-"
 _CALLERS: Final = (AGENT_TOOL, "workflow-")
@@ -56,13 +54,18 @@ class Calls:
     _settled: set[str] = field(default_factory=set)
 
     @property
-    def working(self) -> list[str]:
-        """Calls of tools that are being carried out at Mastra, sub-agents and workflows aside."""
+    def carried(self) -> list[str]:
+        """Calls that are being carried out at Mastra."""
         given = self.handed_over()
+        return [key for key in self.running if key not in given]
+
+    @property
+    def working(self) -> list[str]:
+        """Those of tools, sub-agents and workflows aside."""
         return [
             key
-            for key, call in self.running.items()
-            if key not in given and not str(call.get("toolName")).startswith(_CALLERS)
+            for key in self.carried
+            if not str(self.running[key].get("toolName")).startswith(_CALLERS)
         ]
 
     def handed_over(self) -> dict[str, Mapping[str, Any]]:

@@ -13,8 +13,6 @@ from agui_bridge_mastra.chunks.native import without_ids, without_native
 from agui_bridge_mastra.chunks.place import Place
 from agui_bridge_mastra.http_client import Chunk
 
-__all__ = ["custom_events", "note_unreadable"]
-
 logger: Final = logging.getLogger("agui_bridge")
 
 _SILENT: Final = frozenset(
@@ -64,17 +62,23 @@ def custom_events(chunk: Chunk, at: Place) -> Iterator[CustomEvent]:
         value = without_ids({k: chunk[k] for k in ("id", "data", "transient") if k in chunk})
     else:
         if kind not in _KNOWN:
-            _log_once(kind, "is of a type that this adapter does not know")
+            note_unknown(kind)
         rest = {name: item for name, item in chunk.items() if name not in _FRAME}
         value = without_native(chunk.get("payload") or rest)
     yield CustomEvent(name=f"mastra:{kind}", value=value, subagent_run_id=at.subagent)
 
 
+def note_unknown(kind: str) -> None:
+    """Log that chunks of this type are new to the adapter."""
+    log_once(kind, "is of a type that this adapter does not know")
+
+
 def note_unreadable(chunk: Chunk, error: Exception) -> None:
     """Log that a chunk of a known type has not the shape that it should have."""
-    _log_once(str(chunk.get("type")), f"has an unknown shape ({type(error).__name__})")
+    log_once(str(chunk.get("type")), f"has an unknown shape ({type(error).__name__})")
 
 
 @lru_cache(maxsize=256)
-def _log_once(kind: str, what: str) -> None:
+def log_once(kind: str, what: str) -> None:
+    """Tell of an unknown chunk, once for each kind."""
     logger.warning("a chunk %.100r of Mastra's %s: its version may be newer", kind, what)

@@ -7,8 +7,6 @@ from typing import Final
 
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["without_ids", "without_native"]
-
 _IDS: Final = frozenset(
     {
         "runId",

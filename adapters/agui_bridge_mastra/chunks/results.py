@@ -8,8 +8,6 @@ from typing import Final
 
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["FAILED", "KEPT", "VOID", "result_text"]
-
 FAILED: Final = "The tool failed."
 VOID: Final = "The tool ran and returned nothing."
 KEPT: Final = (

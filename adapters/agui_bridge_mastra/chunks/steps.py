@@ -10,10 +10,12 @@ from ag_ui.core import BaseEvent, CustomEvent, StepFinishedEvent, StepStartedEve
 
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.threads.records import Json
+from agui_bridge_mastra.chunks.custom_events import note_unknown
 from agui_bridge_mastra.http_client import Chunk, as_mapping
 
-__all__ = ["WaitingItems", "agent_waits", "step_events"]
-
+_SILENT: Final = ("workflow-start", "workflow-finish", "workflow-canceled")
+_STEP: Final = "workflow-step-"
+_STEPS: Final = ("start", "waiting", "result", "suspended", "output", "finish")
 _NO_WAY_ON: Final = (
     "The workflow can't go on: its step {step!r} is an agent whose tool {tool!r} waits for a "
     "person, and Mastra has no way to continue such a step. Have a step of the workflow's own "
@@ -49,6 +51,8 @@ def step_events(chunk: Chunk, subagent: str | None, begun: set[str]) -> Iterator
                     "total": payload.get("totalCount"),
                 },
             )
+        case str(kind) if kind not in _SILENT and kind.removeprefix(_STEP) not in _STEPS:
+            note_unknown(kind)
 
 
 def agent_waits(step: str, tool: str) -> UpstreamError:

@@ -9,8 +9,6 @@ from ag_ui.core import SubagentErrorEvent, SubagentFinishedEvent, SubagentStarte
 
 from agui_bridge_mastra.chunks.place import Place
 
-__all__ = ["SubAgents"]
-
 
 @dataclass
 class SubAgents:

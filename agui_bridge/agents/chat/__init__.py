@@ -4,7 +4,6 @@ Needs the extra `openai`.
 """
 
 from agui_bridge.agents.chat.agent import ChatAgent
-from agui_bridge.agents.chat.questions import AskUser
-from agui_bridge.agents.chat.tools import Approval, Tool, tool
+from agui_bridge.agents.chat.tools import Approval, AskUser, Tool, tool
 
 __all__ = ["Approval", "AskUser", "ChatAgent", "Tool", "tool"]

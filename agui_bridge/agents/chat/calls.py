@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from ag_ui.core import ToolCallResultEvent
 
-from agui_bridge.agents.chat.arguments import parse_arguments
-from agui_bridge.agents.chat.messages import edited_result
-from agui_bridge.agents.chat.questions import AskUser
-from agui_bridge.agents.chat.tools import Tool
-from agui_bridge.agents.function.call_events import failure_text, tool_call
+from agui_bridge.agents.chat.endpoint import ChatMessage, call_message, edited_result, reply_message
+from agui_bridge.agents.chat.tools import AskUser, Tool
+from agui_bridge.agents.function.outbox import failure_text, tool_call
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.function.run_acting import StreamItem
-from agui_bridge.agents.replay.failures import FrontendToolError, ResultWithoutJson, StepFailed
+from agui_bridge.agents.replay.continuation import Asked, Value, read_entries
+from agui_bridge.agents.replay.journal import (
+    DEEPEST,
+    FrontendToolError,
+    PreviewFailed,
+    ResultWithoutJson,
+    StepFailed,
+)
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.answers.decisions import Cancel, Decline
-from agui_bridge.protocol.answers.unexecuted import denied_by_policy
-from agui_bridge.protocol.threads.edited_calls import proposed_arguments
-from agui_bridge.protocol.threads.records import Json
-from agui_bridge.protocol.turns import failed_result, text_of
-
-__all__ = ["CallAnswer", "CallAnswers", "result_event"]
+from agui_bridge.protocol.answers.unexecuted import (
+    denied_by_policy,
+    stopped_by_policy,
+    without_preview,
+)
+from agui_bridge.protocol.json_values import find_forbidden
+from agui_bridge.protocol.lifecycle.event_rules import whole_call
+from agui_bridge.protocol.lifecycle.partial_json import completion
+from agui_bridge.protocol.threads.records import ClosedBatch, Json
+from agui_bridge.protocol.turns import failed_result, proposed_arguments, text_of
 
 logger: Final = logging.getLogger("agui_bridge.agents")
 
@@ -125,6 +135,10 @@ class CallAnswers:
     async def _outcome(self, one: Tool, call_id: str, args: dict[str, Json], *, asked: bool) -> str:
         try:
             return await self._carry_out(one, call_id, args, asked=asked)
+        except PreviewFailed as failed:
+            if failed.__cause__ is not None:
+                logger.warning("The preview of %r failed.", one.name, exc_info=failed.__cause__)
+            return await self._refuse(call_id, without_preview(failed.error))
         except StepFailed as failed:
             if failed.__cause__ is not None:  # else it failed in an earlier run
                 ran = isinstance(failed.__cause__, ResultWithoutJson)
@@ -151,7 +165,14 @@ class CallAnswers:
         run = self._run
         if not asked:
             result = await run.call(
-                one.name, args, one.fn, editable=one.editable, key=call_id, call_id=call_id
+                one.name,
+                args,
+                one.fn,
+                editable=one.editable,
+                key=call_id,
+                call_id=call_id,
+                preview=one.preview,
+                idempotent=one.read_only,
             )
             return _as_text(result)
         approval = await run.approve(
@@ -163,19 +184,22 @@ class CallAnswers:
             metadata={"destructive": True} if one.destructive else None,
             key=call_id,
             call_id=call_id,
+            preview=one.preview,
         )
         if approval.cancelled:
             return Cancel(approval.cause or "cancelled").text
         if not approval:
             return Decline(approval.reason).text
-        return _as_text(await run.tool(approval, one.fn))
+        return _as_text(await run.tool(approval, one.fn, idempotent=one.read_only))
 
     async def _needs_approval(self, one: Tool, call_id: str, args: dict[str, Json]) -> bool:
         if isinstance(one.approval, str):
             return one.approval == "always"
         judge = one.approval
         # Remembered, so that a replay takes the same path whatever it says by then.
-        needed = await self._run.step("needs approval", lambda: judge(dict(args)), key=call_id)
+        needed = await self._run.step(
+            "needs approval", lambda: judge(dict(args)), key=call_id, idempotent=True
+        )
         if not isinstance(needed, bool):
             raise AgentMistake(
                 f"The approval rule of the tool {one.name!r} must return True or False, "
@@ -199,12 +223,12 @@ class CallAnswers:
             for event in events:
                 yield event
 
-        await self._run.stream("call", items(), key=call_id)
+        await self._run.stream("call", items(), key=call_id, idempotent=True)
 
 
 def _told(denied: CallDenied) -> str:
     if denied.by == "policy":
-        return denied_by_policy(denied.reason)
+        return (stopped_by_policy if denied.begun else denied_by_policy)(denied.reason)
     return (Cancel(denied.cause) if denied.cause else Decline(denied.reason)).text
 
 
@@ -216,3 +240,124 @@ def result_event(call_id: str, text: str) -> ToolCallResultEvent:
 
 def _as_text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_NO_OBJECT: Final = "they are no JSON object"
+_LONGEST_INTEGER: Final = 1_000
+"""Digits; the time for one grows with the square of its length."""
+
+
+class _Refused(ValueError):
+    pass
+
+
+def parse_arguments(text: str) -> dict[str, Json] | str:
+    """Read the arguments of a call.
+
+    What is carried out is what was shown: text that readers take in different ways is refused.
+
+    Args:
+        text: as the model wrote them; nothing at all stands for no arguments.
+
+    Returns:
+        The arguments, or what is wrong with them.
+    """
+    # What is no JSON was not shown as it is, even if Python reads it, such as NaN.
+    if completion(text) != "":
+        return _NO_OBJECT
+    try:
+        parsed = json.loads(text or "{}", object_pairs_hook=_object, parse_int=_integer)
+    except _Refused as refused:
+        return str(refused)
+    except RecursionError:
+        return "they nest too deep"
+    if not isinstance(parsed, dict):
+        return _NO_OBJECT
+    return find_forbidden(parsed, max_depth=DEEPEST) or parsed
+
+
+def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
+    made = dict(members)
+    if len(made) < len(members):
+        raise _Refused("they name a key of an object twice")
+    return made
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _LONGEST_INTEGER:
+        raise _Refused(f"they have an integer of over {_LONGEST_INTEGER} digits")
+    return int(digits)
+
+
+_WHY: Final[Mapping[str, str]] = {
+    "expired": "The user did not answer in time.",
+    "lost": "The run was lost; what the user answered is unknown.",
+    "stopped": "The run was stopped before the user answered.",
+}
+
+
+def unanswered_questions(closed: Sequence[ClosedBatch]) -> list[dict[str, Json]]:
+    """The calls with which a chat agent asked, and what came of each.
+
+    Their calls are shown only once they are answered, so the conversation knows nothing of
+    them. The next run tells it, model and client alike, before the model speaks.
+
+    Args:
+        closed: pauses that ended without an answer since the last run.
+
+    Returns:
+        `[{"id", "name", "arguments", "result"}, …]`, all of them text.
+    """
+    return [
+        {**{key: call[key] for key in ("id", "name", "arguments")}, "result": _WHY[batch.cause]}
+        for batch in closed
+        for call in _asked(batch.continuation)
+    ]
+
+
+def unanswered_messages(
+    questions: Sequence[Mapping[str, Any]], names: Collection[str]
+) -> list[ChatMessage]:
+    """Unanswered questions as the model reads them.
+
+    Args:
+        questions: see `unanswered_questions`.
+        names: the tools that the model is offered.
+    """
+    if not questions:
+        return []
+    calls = [call_message(one["id"], one["name"], one["arguments"], names) for one in questions]
+    results: list[ChatMessage] = [
+        {"role": "tool", "tool_call_id": one["id"], "content": one["result"]} for one in questions
+    ]
+    return [reply_message("", calls, ""), *results]
+
+
+async def told_before(
+    questions: Sequence[Mapping[str, Any]], items: AsyncGenerator[StreamItem, None]
+) -> AsyncGenerator[StreamItem, None]:
+    """What a reply streams, with the unanswered questions before it, as the client sees them."""
+    for one in questions:
+        for event in whole_call(one["id"], one["name"], one["arguments"]):
+            yield event
+        yield result_event(one["id"], one["result"])
+    async with aclosing(items):
+        async for item in items:
+            yield item
+
+
+def _asked(continuation: Json) -> list[Mapping[str, Any]]:
+    """The calls of a pause that wait for an answer; none of what is no chat agent's."""
+    entries = read_entries(continuation)
+    asked = {
+        key.key
+        for key, outcome in entries.items()
+        if key.kind == "ask" and isinstance(outcome, Asked)
+    }
+    return [
+        call
+        for key, outcome in entries.items()
+        if (key.kind, key.name) == ("step", "reply ended") and isinstance(outcome, Value)
+        for call in outcome.value["calls"]
+        if call["id"] in asked
+    ]

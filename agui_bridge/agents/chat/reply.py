@@ -10,15 +10,12 @@ from typing import Any, Final
 from ag_ui.core import ToolCallArgsEvent, ToolCallEndEvent, ToolCallStartEvent
 from openai.types import CompletionUsage
 
-from agui_bridge.agents.chat.endpoint import ChatEndpoint
-from agui_bridge.agents.chat.messages import ChatMessage
+from agui_bridge.agents.chat.endpoint import ChatEndpoint, ChatMessage
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.function.run_acting import StreamItem
 from agui_bridge.errors import UpstreamError
 from agui_bridge.protocol.lifecycle.partial_json import completion
 from agui_bridge.protocol.threads.records import Json
-
-__all__ = ["StreamedReply"]
 
 _STRETCH: Final = 2000
 """Characters of arguments that are told together once there are more, and of very long ones a
@@ -180,15 +177,25 @@ class StreamedReply:
         usage = self._usage
         if usage is None:
             return
-        # Not every server counts all of them, whatever the client's types say.
-        counts: dict[str, int | None] = {
-            "inputTokens": usage.prompt_tokens,
-            "outputTokens": usage.completion_tokens,
-            "totalTokens": usage.total_tokens,
-        }
-        known = {name: count for name, count in counts.items() if count is not None}
+        known = usage_of(usage)
         self._run.usage.append({"model": self._endpoint.model, **known})
-        self._tokens += known.get("totalTokens") or sum(known.values())
+        total = known.get("totalTokens")
+        self._tokens += total or known.get("inputTokens", 0) + known.get("outputTokens", 0)
+
+
+def usage_of(usage: CompletionUsage) -> dict[str, int]:
+    """What a server counted, as AG-UI calls it."""
+    # Not every server counts all of them, whatever the client's types say.
+    counts: dict[str, int | None] = {
+        "inputTokens": usage.prompt_tokens,
+        "outputTokens": usage.completion_tokens,
+        "totalTokens": usage.total_tokens,
+    }
+    if (given := usage.prompt_tokens_details) is not None:
+        counts["cachedInputTokens"] = given.cached_tokens
+    if (told := usage.completion_tokens_details) is not None:
+        counts["reasoningTokens"] = told.reasoning_tokens
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def _is_another(part: Any, call: _Call) -> bool:

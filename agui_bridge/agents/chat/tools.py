@@ -4,19 +4,92 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Final, Literal, Protocol, TypeVar, overload, runtime_checkable
 
-from pydantic import PydanticUserError
+from pydantic import BaseModel, PydanticUserError
 from pydantic_core import ArgsKwargs
 
+from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.parameter_schema import function_adapter, parameter_schema
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.answers.decisions import Cancel
+from agui_bridge.protocol.previews import MakePreview
 from agui_bridge.protocol.schemas.checking import UnsafeSchema, find_schema_fault
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Approval", "Tool", "tool"]
+# --- a question to the user that a model asks by calling a tool ---
+
+_UNANSWERED: Final = "The user did not answer."
+
+
+class AskUser:
+    """A tool with which the model asks the user: the run pauses until there is an answer.
+
+    Args:
+        name: for the model.
+        description: for the model: when to ask.
+        schema: a model or JSON Schema of the answer, which becomes a form. None takes any text,
+            or one of the options that the model gives.
+    """
+
+    def __init__(
+        self,
+        name: str = "ask_user",
+        *,
+        description: str = "Ask the user a question, and wait for the answer.",
+        schema: type[BaseModel] | Mapping[str, Json] | None = None,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self._schema = parameter_schema(schema, None)
+        properties: dict[str, Json] = {"question": {"type": "string", "minLength": 1}}
+        if self._schema is None:
+            options = {"type": "array", "items": {"type": "string"}, "minItems": 2}
+            properties["options"] = {**options, "description": "What the answer may be."}
+        self.parameters: dict[str, Json] = {
+            "type": "object",
+            "properties": properties,
+            "required": ["question"],
+        }
+
+    def describe(self) -> dict[str, Json]:
+        """Describe it as chat completions want it."""
+        function = {"name": self.name, "description": self.description}
+        return {"type": "function", "function": {**function, "parameters": self.parameters}}
+
+    def find_fault(self, args: Mapping[str, Json]) -> str | None:
+        """Say what is wrong with the arguments of a call; None when they fit.
+
+        Args:
+            args: the arguments as the model wrote them, parsed.
+        """
+        return find_schema_fault(self.parameters, args)
+
+    async def ask(self, run: FunctionRun, args: Mapping[str, Any], key: str) -> str:
+        """Ask the user; gives the answer as the model reads it.
+
+        Args:
+            run: the run, which ends here until the answer has come.
+            args: the call's, which fit.
+            key: tells the question apart.
+        """
+        schema = self._schema
+        if schema is None:
+            text: dict[str, Json] = {"type": "string", "title": "Answer"}
+            if args.get("options"):
+                text["enum"] = args["options"]
+            schema = {"type": "object", "properties": {"answer": text}, "required": ["answer"]}
+        decision = await run.decide(args["question"], schema=schema, key=key)
+        if isinstance(decision, Cancel):
+            return _UNANSWERED
+        answer = decision.payload
+        if self._schema is None and isinstance(answer, dict):
+            answer = answer["answer"]
+        return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,13 +112,16 @@ class Tool:
             docs/reconnecting.md, and are not told to the model as done.
         editable: whether people may edit the arguments that they approve.
         message: what people read when they are asked, `{name}` being the tool's.
+        preview: a function of the call's arguments (JSON), async or sync, that says what the call
+            would do: it is called when people are to be asked. Where it fails nobody is asked, and
+            the model is told that the call was not executed.
 
     Attributes:
         parameters: JSON Schema of the arguments.
 
     Raises:
-        ConfigurationError: its signature has no JSON Schema, the approval is none, the message
-            has other braces, or it is both destructive and read-only.
+        ConfigurationError: its signature has no JSON Schema, the approval or the preview is none,
+            the message has other braces, or it is both destructive and read-only.
     """
 
     def __init__(
@@ -59,6 +135,7 @@ class Tool:
         read_only: bool = False,
         editable: bool = True,
         message: str = "Allow {name}?",
+        preview: MakePreview | None = None,
     ) -> None:
         self.function = function
         self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
@@ -70,6 +147,12 @@ class Tool:
             raise ConfigurationError(
                 f"The tool {self.name!r} can't be destructive and read-only: leave one out."
             )
+        if preview is not None and not callable(preview):
+            raise ConfigurationError(
+                f"The preview of the tool {self.name!r} is a function of the call's arguments, "
+                f"not {type(preview).__name__}."
+            )
+        self.preview = preview
         self.destructive = destructive
         self.read_only = read_only
         self.editable = editable
@@ -156,6 +239,27 @@ class Tool:
         return carry_out_async if inspect.iscoroutinefunction(self.function) else carry_out
 
 
+@runtime_checkable
+class ToolSource(Protocol):
+    """Has tools that are known only when a run begins, such as those of MCP servers."""
+
+    async def chat_tools(self, run: FunctionRun) -> Sequence[Tool]:
+        """The tools, the same at each replay.
+
+        Args:
+            run: which remembers them.
+        """
+        ...
+
+    async def serve_view(self, run: FunctionRun) -> bool:
+        """Answer what a view of a tool asks, where the run is for that; whether it was.
+
+        Args:
+            run: gets the answer as its result.
+        """
+        ...
+
+
 def _checked(name: str, approval: Approval) -> Approval:
     # Type hints bind nobody, and a word that nobody knows must not mean "never".
     if approval not in ("always", "never") and not callable(approval):
@@ -180,6 +284,7 @@ def tool(
     read_only: bool = False,
     editable: bool = True,
     message: str = ...,
+    preview: MakePreview | None = None,
 ) -> Callable[[F], Tool]: ...
 
 

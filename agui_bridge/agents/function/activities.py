@@ -12,31 +12,81 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from agui_bridge.adapters import Run
-from agui_bridge.agents.function.latch import RunLatch
+from agui_bridge.agents.function.checkpoints import Checkpoints, carrying_out
+from agui_bridge.agents.function.needs_input import NeedsInput
 from agui_bridge.agents.function.outbox import Outbox
 from agui_bridge.agents.replay.continuation import (
     Abandoned,
+    Asking,
+    Begun,
     Denied,
     EntryKey,
     Failure,
+    Halted,
     Outcome,
     Value,
 )
-from agui_bridge.agents.replay.failures import (
+from agui_bridge.agents.replay.journal import (
+    ACTS,
+    Journal,
     ResultWithoutJson,
     StepFailed,
     as_exception,
+    copied,
+    jsonable,
 )
-from agui_bridge.agents.replay.journal import Journal, copied, jsonable
-from agui_bridge.errors import AgentMistake
+from agui_bridge.errors import AgentMistake, ReplayMismatch
 from agui_bridge.policy import CallDenied
 from agui_bridge.protocol.json_values import clean_text
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["Activities", "Report", "in_thread"]
+# --- open while a run goes on; once closed, nothing new happens in it and nothing hangs ---
+
+
+class RunLatch:
+    """Holds what can only wait for the run's end.
+
+    Attributes:
+        closed: whether the run is ending.
+    """
+
+    def __init__(self) -> None:
+        """Begin open."""
+        self.closed: bool = False
+        self._parked: set[asyncio.Future[None]] = set()
+
+    def check(self) -> None:
+        """Let the caller pass while the run goes on.
+
+        Raises:
+            asyncio.CancelledError: the run is ending. Its tasks are being cancelled anyway,
+                so this is what a `finally` block that calls `run.*` gets.
+        """
+        if self.closed:
+            raise asyncio.CancelledError("the run is ending")
+
+    async def park(self) -> NoReturn:
+        """Wait until the run ends or the caller is cancelled: never returns."""
+        self.check()
+        future = asyncio.get_running_loop().create_future()
+        self._parked.add(future)
+        try:
+            await future
+        finally:
+            self._parked.discard(future)
+        raise asyncio.CancelledError("the run is ending")
+
+    def close(self) -> None:
+        """Close for good and cancel what waits."""
+        self.closed = True
+        for future in self._parked:
+            future.cancel()
+
+
+# --- activities ---
 
 Report = Callable[[Outcome], None]
 
@@ -79,6 +129,7 @@ class Activities:
         journal: remembers outcomes.
         outbox: back-pressure: nothing begins while it is full.
         latch: nothing begins once it is closed.
+        checkpoints: stores what begins and what comes of it.
         finished: called when a function has finished.
         failed: called with the exception when nothing more may happen in the run, whatever
             the author's code makes of it.
@@ -90,6 +141,7 @@ class Activities:
         journal: Journal,
         outbox: Outbox,
         latch: RunLatch,
+        checkpoints: Checkpoints,
         finished: Callable[[], None],
         failed: Callable[[BaseException], None],
     ) -> None:
@@ -98,6 +150,7 @@ class Activities:
         self._journal = journal
         self._outbox = outbox
         self._latch = latch
+        self._checkpoints = checkpoints
         self._finished = finished
         self._tasks: dict[asyncio.Task[Json], bool] = {}
         self._begun: set[EntryKey] = set()
@@ -123,6 +176,11 @@ class Activities:
     def idle_so_far(self) -> bool:
         """Whether this run has begun to carry out nothing."""
         return not self._begun
+
+    @property
+    def acted(self) -> bool:
+        """Whether this run began to carry out a call."""
+        return any(key.kind in ACTS for key in self._begun)
 
     def begun(self, key: EntryKey) -> bool:
         """Whether this run began to carry it out, whatever came of it."""
@@ -200,6 +258,9 @@ class Activities:
         *,
         begin: Callable[[], None] | None = None,
         report: Report | None = None,
+        idempotent: bool = False,
+        call_id: str | None = None,
+        asking: Asking | None = None,
     ) -> Json:
         """Carry a function out, or return what it returned in an earlier run.
 
@@ -210,13 +271,19 @@ class Activities:
             begin: called right before, to emit.
             report: called with the outcome, to emit. What has a report is a tool: once begun
                 it finishes even when the run is being stopped.
+            idempotent: whether it may begin again in a run that was lost and is taken up.
+            call_id: the tool call that it carries out, if any.
+            asking: what that call has asked, in a later round of it.
+
+        Returns:
+            What it returned as JSON; of a tool also a `NeedsInput`, which is told to nobody.
 
         Raises:
             StepFailed: the function raised, now or in an earlier run.
             CallDenied: the policy denied the call in an earlier run.
             Fenced: the lease is over; the run ends with it.
         """
-        if known is not None:
+        if known is not None and not isinstance(known, Begun):
             return await self._repeat(key, known)
         with self.preparing(key):
             await self.wait_for_turn()
@@ -228,6 +295,13 @@ class Activities:
                 begin()
                 await self._outbox.read()
                 await self.wait_for_turn()
+            try:
+                act = await self._checkpoints.begin(
+                    key, known, idempotent=idempotent, call_id=call_id, asking=asking
+                )
+            except ReplayMismatch as error:
+                self.fail(error)
+                raise
             await self.look_for_stop()
         try:
             self._run.check_lease()
@@ -235,7 +309,7 @@ class Activities:
             self.fail(error)
             raise
         self._begun.add(key)
-        task = asyncio.create_task(self._carry_out(key, function, report))
+        task = asyncio.create_task(self._carry_out(key, act, function, report))
         self._tasks[task] = report is not None
         task.add_done_callback(self._done)
         try:
@@ -247,6 +321,7 @@ class Activities:
                     await asyncio.wait([task])
                 # Whatever came of it, the branch took the path of a cancelled call.
                 self._journal.record(key, Abandoned())
+                self._checkpoints.end(key)
             raise
 
     async def wait_for_turn(self) -> None:
@@ -270,19 +345,30 @@ class Activities:
                 raise StepFailed.of(key, known)
             case Denied(reason=reason):
                 raise CallDenied(key.name, "policy", reason)
+            case Halted(reason=reason):
+                raise CallDenied(key.name, "policy", reason, begun=True)
             case _:
                 # The author's code cancelled it then (a timeout) and will do so again.
                 await self._latch.park()
 
     async def _carry_out(
-        self, key: EntryKey, function: Callable[[], Awaitable[Any]], report: Report | None
+        self, key: EntryKey, act: str, function: Callable[[], Awaitable[Any]], report: Report | None
     ) -> Json:
         _INSIDE.set((self, key))
         try:
-            value = _told(key, await function())
+            with carrying_out(act):
+                returned = await function()
+            if isinstance(returned, NeedsInput) and report is not None:
+                # Should the branch be cancelled before it has asked, it never comes back here.
+                self._journal.record(key, Abandoned())
+                return returned
+            value = _told(key, returned)
         except asyncio.CancelledError as cancelled:
-            # When the run is ending its journal is lost with it.
-            self._conclude(key, Abandoned(), None if self._latch.closed else report)
+            # When the run is ending its journal is lost with it, and what it did is unknown.
+            if self._latch.closed:
+                self._journal.record(key, Abandoned())
+            else:
+                self._conclude(key, Abandoned(), report)
             if isinstance(cancelled, StillRunning) and self._latch.closed and report is not None:
                 # Nobody can kill a thread: what it comes to is told when it is known.
                 cancelled.thread.add_done_callback(partial(_tell_late, key, report))
@@ -298,8 +384,7 @@ class Activities:
 
     def _conclude(self, key: EntryKey, outcome: Outcome, report: Report | None) -> None:
         self._journal.record(key, outcome)
-        if report is not None:
-            report(outcome)
+        self._checkpoints.end(key, partial(report, outcome) if report is not None else None)
 
     def _done(self, task: asyncio.Task[Json]) -> None:
         del self._tasks[task]
@@ -310,6 +395,10 @@ class Activities:
 
 def _told(key: EntryKey, result: Any) -> Json:
     """What a function returned, as the journal and the wire take it."""
+    if isinstance(result, NeedsInput):
+        raise AgentMistake(
+            f"{key} returned NeedsInput: only a tool of run.call or run.tool can ask in its middle."
+        )
     try:
         return jsonable(f"The result of {key}", result)
     except AgentMistake as error:

@@ -12,10 +12,9 @@ from ag_ui.core import BaseEvent
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
 from agui_bridge.agents.function.execution import FunctionExecution
+from agui_bridge.agents.function.outbox import Item
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
-
-__all__ = ["AgentFunction", "FunctionAdapter"]
 
 logger: Final = logging.getLogger("agui_bridge.agents")
 
@@ -39,7 +38,15 @@ class FunctionAdapter:
     """
 
     capabilities: AdapterCapabilities = AdapterCapabilities(
-        approve=True, decline=True, edit=True, answer=True, cancel=True, stop=True, policy=True
+        approve=True,
+        decline=True,
+        edit=True,
+        answer=True,
+        cancel=True,
+        subagents=True,
+        stop=True,
+        policy=True,
+        checkpoints=True,
     )
 
     def __init__(self, function: AgentFunction) -> None:
@@ -65,7 +72,7 @@ class FunctionAdapter:
             return
         view = FunctionRun(execution)
         outbox = execution.outbox
-        taken: Iterator[str | BaseEvent] = iter(())
+        taken: Iterator[Item] = iter(())
         execution.start(lambda: self._function(view))
         try:
             while True:

@@ -9,41 +9,41 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from ag_ui.core import BaseEvent, StateDeltaEvent, ToolCallChunkEvent, ToolCallStartEvent
 
 from agui_bridge.adapters import Ask, Handoff, Pause, Run, close_items
-from agui_bridge.agents.function.activities import Activities
-from agui_bridge.agents.function.latch import RunLatch
-from agui_bridge.agents.function.outbox import Outbox
-from agui_bridge.agents.function.reports import Reports
-from agui_bridge.agents.function.usage_log import UsageLog
-from agui_bridge.agents.replay.call_order import CallOrder
+from agui_bridge.agents.function.activities import Activities, RunLatch
+from agui_bridge.agents.function.checkpoints import REPLAY_PATIENCE, Checkpoints
+from agui_bridge.agents.function.outbox import Outbox, Reports, UsageLog
 from agui_bridge.agents.replay.continuation import (
+    Abandoned,
     Asked,
     Continuation,
     Decided,
     EntryKey,
     Outcome,
+    Sleeping,
     recall,
 )
-from agui_bridge.agents.replay.failures import StepFailed, as_exception
-from agui_bridge.agents.replay.journal import Journal, YieldCount, jsonable
+from agui_bridge.agents.replay.journal import (
+    CallOrder,
+    Journal,
+    StepFailed,
+    YieldCount,
+    as_exception,
+    jsonable,
+)
 from agui_bridge.agents.replay.state import SharedState
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["FunctionExecution", "Question"]
-
 QUIET_PASSES = 12
 """Loop passes without news after which every ready branch has come to its next call."""
-
-REPLAY_PATIENCE = 10.0
-"""Seconds that a replay may take to come to its next recalled call (awaits of its own)."""
 
 GRACE = 3.0
 """Seconds that cancelled code has to end; what takes longer is left behind."""
@@ -62,12 +62,26 @@ class Question:
     """Something that only the next run can know.
 
     Attributes:
-        ask: the question to people; None for a frontend tool call.
-        tool_call_id: the tool call that it is about, if any.
+        asks: what people are asked; nothing for a frontend tool call.
+        kept: what the journal holds of it meanwhile.
+        frontend_call: the call that the application is to carry out, if any.
+        until: store time at which time itself answers it, unless somebody is asked something.
     """
 
-    ask: Ask | None
-    tool_call_id: str | None = None
+    asks: Sequence[Ask] = ()
+    kept: Outcome | None = None
+    frontend_call: str | None = None
+    until: float | None = None
+
+    @classmethod
+    def of(cls, ask: Ask, tool_call_id: str | None = None) -> Question:
+        """One question by itself.
+
+        Args:
+            ask: the question.
+            tool_call_id: the tool call that is to be approved, if any.
+        """
+        return cls((ask,), Asked(native_id=ask.native_id, tool_call_id=tool_call_id))
 
 
 class FunctionExecution:
@@ -81,7 +95,9 @@ class FunctionExecution:
         reports: tells what became of tool calls.
         journal: what is remembered.
         activities: what steps, streams, calls and tools carry out.
+        checkpoints: how the acts of the run are stored, where another process may take it up.
         usage: what the function says that its calls used.
+        goes_on: whether it continues an earlier run.
         over: whether nothing will be emitted any more.
         final: then, the pause with which the run ends, if it paused.
         failure: then, the exception with which the run ends, if it failed.
@@ -101,10 +117,18 @@ class FunctionExecution:
         self.reports: Reports = Reports(run, self.outbox)
         self.journal: Journal = Journal(past.entries)
         self._latch = RunLatch()
+        self.checkpoints: Checkpoints = Checkpoints(run, self.journal, self.outbox, self._mark)
         self.activities: Activities = Activities(
-            run, self.journal, self.outbox, self._latch, self._work_finished, self._fail
+            run,
+            self.journal,
+            self.outbox,
+            self._latch,
+            self.checkpoints,
+            self._work_finished,
+            self._fail,
         )
-        self.usage: UsageLog = UsageLog(past.usage, lambda: self.activities.inside)
+        self.usage: UsageLog = UsageLog(past.usage, lambda: self.activities.inside, past.spent)
+        self.goes_on: bool = past.context is not None
         run.usage = self.usage
         self.over: bool = False
         self.final: Pause | Handoff | None = None
@@ -116,7 +140,7 @@ class FunctionExecution:
         self._tasks: set[asyncio.Task[None]] = set()
         self._root: asyncio.Task[None] | None = None
         # Whether a yielded item needs no look: nothing to repeat, no state, no end in sight.
-        self._plain = past.context is None
+        self._plain = not self.goes_on
         self._patient = True
         self._settling = False
         self._news = 0
@@ -145,15 +169,23 @@ class FunctionExecution:
 
     @property
     def not_begun(self) -> list[str]:
-        """The calls that were shown or approved, and certainly not carried out."""
-        shown = self.reports.unbegun(self.activities.begun)
+        """The calls that were shown or approved, and certainly not carried out.
+
+        Which of them the function had in its hands, and gave to nothing of `run`, its own code may
+        have carried out. A function that has others carried out by `run` is taken to have meant
+        that for these, too, as long as it did not come to its end without them.
+        """
+        ended = self.failure is None and self.final is None and not self.run.stop.requested
+        keeps = ended or not (self.activities.acted or self.journal.acted)
+        shown = self.reports.unbegun(self.activities.begun, but_held=keeps)
         return shown + [
             decided.tool_call_id
             for key, decided in self.journal.entries.items()
             if isinstance(decided, Decided)
             and decided.verdict == "approve"
             and decided.tool_call_id is not None
-            and not self._was_begun(key._replace(kind="call" if key.kind == "policy" else "tool"))
+            and not (keeps and self._is_held(key))
+            and not self._was_begun(_carried(key))
         ]
 
     @property
@@ -220,6 +252,16 @@ class FunctionExecution:
         finally:
             if not self._latch.closed:
                 del self._questions[key]
+
+    def report_given_up(self, key: EntryKey, report: Callable[[Outcome], None]) -> None:
+        """Tell that the author's own code cancelled a call that waits; nothing in a run that ends.
+
+        Args:
+            key: the call's entry.
+            report: tells what became of the call.
+        """
+        if not self._latch.closed:
+            self.checkpoints.end(key, lambda: report(Abandoned()))
 
     # --- what the function does ---
 
@@ -332,24 +374,51 @@ class FunctionExecution:
         asks: list[Ask] = []
         calls: list[str] = []
         entries = dict(self.journal.entries)
+        waking = self._first_to_wake()
         for key, question in self._questions.items():
-            if question.ask is not None:
-                asks.append(question.ask)
-                entries[key] = Asked(
-                    native_id=question.ask.native_id, tool_call_id=question.tool_call_id
-                )
-            elif question.tool_call_id is not None:
-                calls.append(question.tool_call_id)
-        continuation = Continuation.pack(
+            if question.until is not None and key != waking:
+                entries[key] = Sleeping(until=question.until)
+                continue
+            asks += question.asks
+            if question.kept is not None:
+                entries[key] = question.kept
+            if question.frontend_call is not None:
+                calls.append(question.frontend_call)
+        continuation = self._pack(entries)
+        final = Pause(asks, continuation, calls) if asks else Handoff(calls, continuation)
+        self._close(final=final)
+
+    def _mark(self, entries: Mapping[EntryKey, Outcome]) -> Json:
+        """Where the run stands now: branches that sleep keep their times."""
+        asleep = {
+            key: Sleeping(until=question.until)
+            for key, question in self._questions.items()
+            if question.until is not None
+        }
+        spent = [jsonable("run.usage", entry) for entry in self.usage.new()]
+        return self._pack({**entries, **asleep}, spent)
+
+    def _pack(self, entries: Mapping[EntryKey, Outcome], spent: Sequence[Json] = ()) -> Json:
+        return Continuation.pack(
             entries,
             self._yields.counts(),
             self._state.record(),
             self.context,
             self.actor,
             self.usage.counts(),
+            spent,
         )
-        final = Pause(asks, continuation, calls) if asks else Handoff(calls, continuation)
-        self._close(final=final)
+
+    def _first_to_wake(self) -> EntryKey | None:
+        """Of branches that sleep the one that is woken first, where nothing else is waited for.
+
+        The others sleep on, and whoever answers people's questions is not kept waiting by a timer.
+        """
+        times = {key: question.until for key, question in self._questions.items()}
+        sleeping = {key: until for key, until in times.items() if until is not None}
+        if not sleeping or len(sleeping) < len(times):
+            return None
+        return min(sleeping, key=sleeping.__getitem__)
 
     def _ended(self, root: asyncio.Task[None]) -> None:
         error = None if root.cancelled() else root.exception()
@@ -365,6 +434,12 @@ class FunctionExecution:
             error = error.__cause__
         self._send_state()
         self._close(failure=error)
+
+    def _is_held(self, decision: EntryKey) -> bool:
+        """Whether the function had an approval, and asked nobody here to carry its call out."""
+        visited = self.journal.visited
+        is_own = decision.kind != "policy"
+        return is_own and visited(decision) and not visited(_carried(decision))
 
     def _was_begun(self, call: EntryKey) -> bool:
         return call in self.journal.entries or self.activities.begun(call)
@@ -409,3 +484,8 @@ class FunctionExecution:
         task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _carried(decision: EntryKey) -> EntryKey:
+    """What carries the call of a decision out."""
+    return decision._replace(kind="call" if decision.kind == "policy" else "tool")

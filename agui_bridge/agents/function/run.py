@@ -7,29 +7,35 @@ effects and of chance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeVar, overload
 
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
 from agui_bridge.adapters import Ask
-from agui_bridge.agents.function.approval_outcome import Approval
-from agui_bridge.agents.function.call_events import tool_call
 from agui_bridge.agents.function.execution import Question
+from agui_bridge.agents.function.needs_input import Approval
+from agui_bridge.agents.function.outbox import tool_call
+from agui_bridge.agents.function.policy_gate import preview_entry
 from agui_bridge.agents.function.run_acting import ActingRun
 from agui_bridge.agents.parameter_schema import parameter_schema
-from agui_bridge.agents.replay.continuation import Awaited, Decided, Value
-from agui_bridge.agents.replay.failures import FrontendToolError
-from agui_bridge.agents.replay.journal import copied, jsonable
+from agui_bridge.agents.replay.continuation import Asked, Awaited, Decided, Sleeping, Value
+from agui_bridge.agents.replay.journal import FrontendToolError, copied, jsonable
 from agui_bridge.errors import AgentMistake, ReplayMismatch
+from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Answer, Cancel
 from agui_bridge.protocol.argument_types import checked_arguments
+from agui_bridge.protocol.previews import MakePreview, Preview
 from agui_bridge.protocol.schemas.checking import check_schema
+from agui_bridge.protocol.threads.record_parts import TIMER, WAKE_SCHEMA
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
-__all__ = ["FunctionRun"]
-
 T = TypeVar("T")
+
+Waking = Literal["time", "early", "cancelled"]
+"""What ends a sleep: its time, somebody who wakes the run, or somebody who cancels the timer."""
 
 
 class FunctionRun(ActingRun):
@@ -60,6 +66,7 @@ class FunctionRun(ActingRun):
         call_id: str | None = None,
         approvers: Sequence[str] | None = None,
         quorum: int | None = None,
+        preview: Preview | MakePreview | None = None,
     ) -> Approval:
         """Ask people to approve a tool call; `run.tool` then carries it out.
 
@@ -79,6 +86,9 @@ class FunctionRun(ActingRun):
             approvers: who may answer: actors, or roles as `role:NAME`. It narrows the bridge's
                 approval rule (`bridge.approvals`) and never widens it.
             quorum: how many must approve at least, with the same arguments.
+            preview: what the call would do, for people to read beside the arguments: a DiffPreview,
+                a CommandPreview, or a function of the arguments (JSON), async or sync, that makes
+                one and is called when people are to be asked.
 
         Returns:
             The decision: true only when approved, with the arguments that may be executed.
@@ -86,11 +96,16 @@ class FunctionRun(ActingRun):
         Raises:
             AgentMistake: an argument is of another type; it names the argument.
             UnsafeSchema: the parameters' schema is invalid or could do harm.
+            PreviewFailed: the function failed that makes the preview. Nobody was asked. It is a
+                StepFailed, and a replay raises it again.
             ReplayMismatch: what was stored is no decision on this call.
         """
         pinned = jsonable(f"an argument of run.approve({name!r})", dict(args))
         entry, known = self._visit("approve", name, [pinned], key)
+        self._execution.journal.visit(preview_entry(entry))
         if known is None:
+            if callable(preview):
+                preview = await self._previewed(entry, pinned, preview)
             call_id = call_id or self._run.mint()
             ask = Ask(
                 native_id=call_id,
@@ -103,8 +118,9 @@ class FunctionRun(ActingRun):
                 metadata=metadata,
                 approvers=approvers,
                 quorum=quorum,
+                preview=preview,
             )
-            await self._execution.ask(entry, Question(ask, call_id))
+            await self._execution.ask(entry, Question.of(ask, call_id))
         if not isinstance(known, Decided):
             raise ReplayMismatch(f"The continuation holds no decision for {entry}.")
         return Approval.of(entry, pinned, known)
@@ -250,13 +266,91 @@ class FunctionRun(ActingRun):
                 expires_in=expires_in,
                 metadata=metadata,
             )
-            await self._execution.ask(entry, Question(ask))
+            await self._execution.ask(entry, Question.of(ask))
         decision = known.decision if isinstance(known, Decided) else None
         if isinstance(decision, Answer):
             decision = Answer(copied(decision.payload))
         if not isinstance(decision, Answer | Cancel):
             raise ReplayMismatch(f"The continuation holds no answer to {entry}.")
         return decision
+
+    @checked_arguments("run.sleep", error=AgentMistake)
+    async def sleep(
+        self, seconds: float, *, message: str | None = None, key: str | None = None
+    ) -> Waking:
+        """Sleep, for minutes to months; no process waits meanwhile.
+
+        The run ends here with an interrupt of reason `agui_bridge:timer`. At its time, or once
+        somebody wakes it early, the function goes on here, in whichever process.
+
+        Args:
+            seconds: how long, from when the function first comes here; 100 years at most.
+            message: what people read of it; by default until when the run sleeps.
+            key: tells equal sleeps of several tasks apart.
+
+        Returns:
+            What ended it: "time"; "early", where somebody woke the run; "cancelled", where
+            somebody cancelled the interrupt.
+
+        Raises:
+            AgentMistake: an argument is of another type, or the time can't be.
+        """
+        return await self._sleep("sleep", str(seconds), lambda now: now + seconds, message, key)
+
+    @checked_arguments("run.sleep_until", error=AgentMistake)
+    async def sleep_until(
+        self, time: datetime, *, message: str | None = None, key: str | None = None
+    ) -> Waking:
+        """Sleep until a point in time, as `sleep` does; what is past does not end the run.
+
+        Args:
+            time: with its offset from UTC. One that is made of the present time comes out of a
+                `run.step`, else the function takes another path when it runs again.
+            message: what people read of it; by default until when the run sleeps.
+            key: tells equal sleeps of several tasks apart.
+
+        Returns:
+            What ended it; see `sleep`.
+
+        Raises:
+            AgentMistake: an argument is of another type, or says no offset from UTC.
+        """
+        if time.tzinfo is None:
+            raise AgentMistake(
+                "run.sleep_until(time=…) says no offset from UTC: give it one, such as "
+                "datetime(2027, 1, 31, 9, tzinfo=UTC)."
+            )
+        name, until = time.isoformat(), time.timestamp()
+        return await self._sleep("sleep_until", name, lambda now: until, message, key)
+
+    async def _sleep(
+        self,
+        kind: str,
+        name: str,
+        until_of: Callable[[float], float],
+        message: str | None,
+        key: str | None,
+    ) -> Waking:
+        entry, known = self._visit(kind, name, (), key)
+        if isinstance(known, Decided):
+            return _waking(known)
+        now = self._run.now()
+        until = known.until if isinstance(known, Sleeping) else until_of(now)
+        if not -math.inf < until <= now + LONGEST_WAIT:
+            raise AgentMistake(f"run.{kind}: a run sleeps {LONGEST_WAIT:.0f} seconds at most.")
+        if until <= now:
+            slept = Decided(verdict="cancel", cause="expired")
+            self._execution.journal.record(entry, slept)
+            return _waking(slept)
+        ask = Ask(
+            native_id=self._run.mint(),
+            reason=TIMER,
+            message=message or f"The run sleeps until {_shown(until)}.",
+            response_schema=WAKE_SCHEMA,
+            expires_at=until,
+        )
+        kept = Asked(native_id=ask.native_id)
+        await self._execution.ask(entry, Question((ask,), kept, until=until))
 
     @checked_arguments("run.frontend_tool", error=AgentMistake)
     async def frontend_tool(
@@ -293,4 +387,14 @@ class FunctionRun(ActingRun):
             self._execution.journal.record(entry, known)
             if call_id is None:
                 self._execution.emit(*tool_call(known.tool_call_id, name, pinned))
-        await self._execution.ask(entry, Question(None, known.tool_call_id))
+        await self._execution.ask(entry, Question(frontend_call=known.tool_call_id))
+
+
+def _shown(time: float) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _waking(decided: Decided) -> Waking:
+    if decided.verdict != "cancel":
+        return "early"
+    return "time" if decided.cause == "expired" else "cancelled"

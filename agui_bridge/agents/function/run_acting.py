@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,17 +19,53 @@ from ag_ui.core import (
 
 from agui_bridge.adapters import close_items
 from agui_bridge.agents.function.activities import in_thread
-from agui_bridge.agents.function.approval_outcome import Approval
-from agui_bridge.agents.function.call_events import tool_call
-from agui_bridge.agents.function.policy_gate import pass_by, permit_approved, permit_call
+from agui_bridge.agents.function.execution import Question
+from agui_bridge.agents.function.needs_input import (
+    MAX_ROUNDS,
+    Answered,
+    Approval,
+    Later,
+    NeedsInput,
+    answering,
+    telling_after,
+)
+from agui_bridge.agents.function.outbox import tool_call
+from agui_bridge.agents.function.policy_gate import (
+    pass_by,
+    permit_approved,
+    permit_call,
+    preview_entry,
+)
 from agui_bridge.agents.function.run_view import RunView
-from agui_bridge.agents.replay.continuation import Decided, EntryKey
-from agui_bridge.agents.replay.journal import copied, fingerprint, jsonable
+from agui_bridge.agents.replay.continuation import (
+    Asking,
+    Begun,
+    Decided,
+    EntryKey,
+    Failure,
+    Outcome,
+    Value,
+)
+from agui_bridge.agents.replay.journal import (
+    PreviewFailed,
+    StepFailed,
+    TooManyRounds,
+    copied,
+    fingerprint,
+    jsonable,
+)
+from agui_bridge.emitting import emitting
 from agui_bridge.errors import AgentMistake, ApprovalSpent
+from agui_bridge.frameworks.a2ui.drawing import Pieces, surfaces_of
+from agui_bridge.frameworks.a2ui.offer import GENERATE, Offer
 from agui_bridge.protocol.argument_types import checked_arguments
+from agui_bridge.protocol.previews import (
+    CommandPreview,
+    DiffPreview,
+    MakePreview,
+    Preview,
+)
 from agui_bridge.protocol.threads.records import Json
-
-__all__ = ["ActingRun", "StreamItem", "StreamSource"]
 
 StreamItem = str | BaseEvent
 _CALL_EVENTS = ToolCallStartEvent | ToolCallArgsEvent | ToolCallEndEvent | ToolCallResultEvent
@@ -47,6 +85,7 @@ class ActingRun(RunView):
         /,
         *args: Any,
         key: str | None = None,
+        idempotent: bool = False,
         **kwargs: Any,
     ) -> Json:
         """Call `fn(*args, **kwargs)` and remember its result.
@@ -56,6 +95,9 @@ class ActingRun(RunView):
             fn: async, or sync (then it runs in a thread).
             args: values with a JSON form; pass anything else through a closure.
             key: tells equal steps of several tasks apart.
+            idempotent: whether `fn` may be called again where its process dies in its middle, and
+                another one takes the run up (`checkpoint="step"`). `idempotency_key()` tells `fn`
+                its key, which is the same then.
             kwargs: as `args`.
 
         Returns:
@@ -67,11 +109,19 @@ class ActingRun(RunView):
         values = [*args, kwargs] if kwargs else args
         entry, known = self._visit("step", name, values, key)
         return await self._execution.activities.perform(
-            entry, known, lambda: _invoke(fn, *args, **kwargs)
+            entry, known, lambda: self._invoke(fn, *args, **kwargs), idempotent=idempotent
         )
 
     @checked_arguments("run.stream", error=AgentMistake)
-    async def stream(self, name: str, source: StreamSource, /, *, key: str | None = None) -> str:
+    async def stream(
+        self,
+        name: str,
+        source: StreamSource,
+        /,
+        *,
+        key: str | None = None,
+        idempotent: bool = False,
+    ) -> str:
         """Stream text to the client, and remember the whole of it.
 
         Args:
@@ -81,6 +131,7 @@ class ActingRun(RunView):
                 as a model writes them: pass their ids on as `call_id`. A model may use an id again
                 in its next reply: give each call one of your own.
             key: tells equal streams of several tasks apart.
+            idempotent: as for `step`, of a function as `source`: a model may be asked again.
 
         Returns:
             The whole text.
@@ -91,9 +142,45 @@ class ActingRun(RunView):
         """
         entry, known = self._visit("stream", name, (), key)
         text: str = await self._execution.activities.perform(
-            entry, known, lambda: self._stream(source)
+            entry, known, lambda: self._stream(source), idempotent=idempotent
         )
         return text
+
+    async def stream_with(
+        self,
+        name: str,
+        source: StreamSource,
+        step: str,
+        fn: Callable[[], Json],
+        /,
+        *,
+        idempotent: bool = False,
+    ) -> tuple[str, Json]:
+        """`stream`, and a step of what came of it besides its text: both are stored together.
+
+        Args:
+            name: names the stream.
+            source: as for `stream`.
+            step: names the step.
+            fn: says what else came of it, as JSON, once the stream has ended.
+            idempotent: as for `stream`.
+
+        Returns:
+            The whole text, and what `fn` returned.
+        """
+        entry, known = self._visit("stream", name, (), None)
+        ended, told = self._visit("step", step, (), None)
+        journal = self._execution.journal
+
+        async def carry_out() -> str:
+            text = await self._stream(source)
+            journal.record(ended, Value(value=jsonable(f"The result of {ended}", fn())))
+            return text
+
+        perform = self._execution.activities.perform
+        text: str = await perform(entry, known, carry_out, idempotent=idempotent)
+        told = told or journal.entries.get(ended)
+        return text, await perform(ended, told, lambda: _called(fn), idempotent=True)
 
     @checked_arguments("run.call", error=AgentMistake)
     async def call(
@@ -106,6 +193,8 @@ class ActingRun(RunView):
         editable: bool = True,
         key: str | None = None,
         call_id: str | None = None,
+        preview: MakePreview | None = None,
+        idempotent: bool = False,
     ) -> Json:
         """Call `fn(**args)` as a tool call that the client sees.
 
@@ -119,43 +208,76 @@ class ActingRun(RunView):
                 allows it too.
             key: tells equal calls of several tasks apart.
             call_id: the call's id, if its events have been sent already, such as by `stream`.
+            preview: says what it would do, where the policy has a person asked: see `approve`. If
+                it fails, nobody is asked, and the call is denied.
+            idempotent: as for `step`.
+
+        `fn` may return `NeedsInput`: the run ends with its questions, at this call, and `fn` is
+        called again once they are answered.
 
         Returns:
             The result as JSON; on the wire a str as it is, else compact JSON.
 
         Raises:
-            StepFailed: `fn` raised; the client sees "The tool failed: <type>", or that the tool ran
-                and its result has no JSON form.
+            StepFailed: `fn` raised, or asked in too many rounds; the client sees "The tool failed:
+                <type>", or that the tool ran and its result has no JSON form.
             CallDenied: the policy denied it, or had a person asked who did not approve it.
         """
         execution = self._execution
         pinned = jsonable(f"an argument of run.call({name!r})", dict(args))
         entry, known = self._visit("call", name, [pinned], key)
-        if known is not None:
+        again = known if isinstance(known, Begun) else None
+        asking = again.asking if again is not None else None
+        asking = known if isinstance(known, Asking) else asking
+        if known is not None and again is None and asking is None:
             pass_by(execution, entry)
-            return await execution.activities.perform(entry, known, lambda: _invoke(fn))
-        if call_id is not None:
+            return await execution.activities.perform(entry, known, lambda: self._invoke(fn))
+        if again is not None:
+            call_id = again.tool_call_id
+        if call_id is not None and asking is None:
             execution.reports.shown[call_id] = entry
-        permit = await permit_call(execution, entry, pinned, fn, shown=call_id, editable=editable)
-        announce = tool_call(permit.call_id, name, permit.args)
-        return await execution.activities.perform(
+        permit = await permit_call(
+            execution,
             entry,
-            None,
-            lambda: _invoke(fn, **copied(permit.args)),
+            pinned,
+            fn,
+            shown=call_id,
+            editable=editable,
+            asking=asking,
+            preview=lambda: self._previewed(entry, pinned, preview),
+        )
+        announce = tool_call(permit.call_id, name, permit.args)
+        return await self._round(
+            entry,
+            permit.call_id,
+            asking,
+            fn,
+            copied(permit.args),
+            again=again,
+            idempotent=idempotent,
             begin=None
             if permit.announced
             else lambda: execution.reports.announce(entry, permit.call_id, announce),
-            report=lambda done: execution.reports.tell(permit.call_id, done),
         )
 
-    async def tool(self, approval: Approval, fn: Callable[..., Any], /, **extra: Any) -> Json:
+    async def tool(
+        self,
+        approval: Approval,
+        fn: Callable[..., Any],
+        /,
+        *,
+        idempotent: bool = False,
+        **extra: Any,
+    ) -> Json:
         """Carry out an approved call: `fn(**approval.args, **extra)`; spends the approval.
 
-        What is executed is what the journal holds, not what the object says.
+        What is executed is what the journal holds, not what the object says. `fn` may return
+        `NeedsInput`, as for `call`.
 
         Args:
             approval: what `run.approve` returned.
             fn: async, or sync (then it runs in a thread).
+            idempotent: as for `step`.
             extra: what `fn` needs besides, such as a connection; never what was approved.
 
         Returns:
@@ -190,14 +312,148 @@ class ActingRun(RunView):
         if execution.journal.visited(call):
             raise ApprovalSpent(f"{label}: the approval was used already; ask for another one.")
         entry, known = execution.visit(call, numbered=False)
-        if known is None:
-            await permit_approved(execution, entry, decided, arguments)
-        return await execution.activities.perform(
-            entry,
-            known,
-            lambda: _invoke(fn, **arguments, **extra),
-            report=lambda done: execution.reports.tell(approval.tool_call_id, done),
+        again = known if isinstance(known, Begun) else None
+        asking = again.asking if again is not None else None
+        asking = known if isinstance(known, Asking) else asking
+        if known is not None and again is None and asking is None:
+            return await execution.activities.perform(entry, known, lambda: self._invoke(fn))
+        await permit_approved(execution, entry, decided, arguments, fn, asking)
+        given = {**arguments, **extra}
+        return await self._round(
+            entry, approval.tool_call_id, asking, fn, given, again=again, idempotent=idempotent
         )
+
+    async def surface(
+        self,
+        offer: Offer,
+        ask: Pieces,
+        /,
+        *,
+        args: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        call_id: str | None = None,
+    ) -> Json:
+        """Show the page an A2UI surface that a model draws, as a call of `generate_a2ui`.
+
+        What the model drew is checked; where it is not valid, the model is asked again.
+
+        Args:
+            offer: of `run.page()`.
+            ask: asks the model once: given what it is to read first, it gives the arguments of the
+                model's call of the tool `offer.draw`, piece by piece. It is not called in a replay.
+            args: of a model's call of the tool `offer.tool`.
+            key: tells equal calls of several tasks apart.
+            call_id: the call's id, if its events have been sent already, such as by `stream`.
+
+        Returns:
+            The call's result, JSON as text: `{"a2ui_operations": […]}`, or `{"error": …}`.
+
+        Raises:
+            CallDenied: see `call`.
+        """
+        surfaces, given = surfaces_of(self._run, offer), dict(args or {})
+
+        async def make(**made: Any) -> str:
+            return await surfaces.make(made, ask)
+
+        return await self.call(GENERATE, given, make, editable=False, key=key, call_id=call_id)
+
+    async def _round(
+        self,
+        entry: EntryKey,
+        call_id: str,
+        asking: Asking | None,
+        fn: Callable[..., Any],
+        args: Mapping[str, Any],
+        *,
+        again: Begun | None,
+        idempotent: bool,
+        begin: Callable[[], None] | None = None,
+    ) -> Json:
+        """Carry a tool out; where it asks, the run ends with that, and this never returns."""
+        execution, rounds = self._execution, asking.round if asking is not None else 0
+        later: list[Later] = []
+
+        async def carry_out() -> Any:
+            given = Answered.of(asking) if asking is not None else None
+            with answering(given), telling_after(later):
+                returned = await self._invoke(fn, **args)
+            if isinstance(returned, NeedsInput) and rounds >= MAX_ROUNDS:
+                raise TooManyRounds(
+                    f"The tool {entry.name!r} asked in {MAX_ROUNDS} rounds and wanted to ask once "
+                    "more: its call has failed. Ask for all that you need in fewer rounds."
+                )
+            return returned
+
+        def report(done: Outcome) -> None:
+            execution.reports.tell(call_id, done)
+            for event in later:
+                execution.emit(event(call_id))
+
+        result = await execution.activities.perform(
+            entry,
+            again,
+            carry_out,
+            begin=begin,
+            report=report,
+            idempotent=idempotent,
+            call_id=call_id,
+            asking=asking,
+        )
+        if not isinstance(result, NeedsInput):
+            return result
+        asks = [replace(a, native_id=self._run.mint(), about=call_id) for a in result.asks]
+        kept = Asking(
+            tool_call_id=call_id,
+            round=rounds + 1,
+            state=result.state,
+            asks={own.native_id: a.native_id for own, a in zip(asks, result.asks, strict=True)},
+        )
+        try:
+            await execution.ask(entry, Question(asks, kept))
+        except asyncio.CancelledError:
+            # The author's own code gave up: of the call nothing more will be heard.
+            execution.report_given_up(entry, report)
+            raise
+
+    async def _previewed(
+        self, entry: EntryKey, args: Mapping[str, Json], make: MakePreview | None
+    ) -> Preview | None:
+        """What a call would do, which somebody is to be asked about now.
+
+        The journal keeps a failure alone: what was made stands in the question.
+
+        Raises:
+            PreviewFailed: it could not be made; a replay raises it again.
+        """
+        if make is None:
+            return None
+        execution, own = self._execution, preview_entry(entry)
+        made: list[Preview | None] = []
+
+        async def keep() -> None:
+            found = await _called(make, copied(dict(args)))
+            if not isinstance(found, DiffPreview | CommandPreview | None):
+                raise AgentMistake(
+                    f"The preview of {entry.name!r} must be a DiffPreview, a CommandPreview or "
+                    f"None, not {type(found).__name__}."
+                )
+            made.append(found)
+
+        known = execution.journal.entries.get(own)
+        try:
+            failed = known if isinstance(known, Failure) else None
+            await execution.activities.perform(own, failed, keep, idempotent=True)
+        except StepFailed as failure:
+            told = PreviewFailed(failure.call, failure.error, failure.text)
+            raise told from failure.__cause__
+        return made[0]
+
+    async def _invoke(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function that may tell events."""
+        execution = self._execution
+        with emitting(execution.emit, is_over=lambda: execution.over):
+            return await _called(fn, *args, **kwargs)
 
     def _visit(self, kind: str, name: str, values: Sequence[Any], key: str | None) -> Any:
         call = EntryKey(kind, name, fingerprint(f"run.{kind}({name!r})", values), key)
@@ -230,10 +486,11 @@ class ActingRun(RunView):
                     await outbox.room()
         finally:
             await close_items(items)
+        self._execution.reports.held.update(own for own, key in shown.items() if key is None)
         return "".join(texts)
 
 
-async def _invoke(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+async def _called(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call a function, a sync one in a thread."""
     target = fn if inspect.isroutine(fn) else getattr(fn, "func", type(fn).__call__)
     if inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(target):

@@ -11,12 +11,12 @@ from ag_ui.core import Message, RunAgentInput
 from agui_bridge.adapters import StopSignal
 from agui_bridge.agents.function.execution import FunctionExecution
 from agui_bridge.agents.replay.journal import jsonable
+from agui_bridge.frameworks.a2ui.offer import Page, page_of
+from agui_bridge.frameworks.a2ui.settings import A2UI, WHERE_OFFERED
 from agui_bridge.protocol.threads.content_parts import known_messages
 from agui_bridge.protocol.threads.records import ClosedBatch, Json, Principal
 from agui_bridge.protocol.threads.run_ends import EndReason
 from agui_bridge.protocol.turns import Turn, turns_of
-
-__all__ = ["RunView"]
 
 
 class RunView:
@@ -32,7 +32,7 @@ class RunView:
         self._run = execution.run
         seen, new = execution.context
         self._seen = self._run
-        if self._run.resume is not None or self._run.handoff is not None:
+        if execution.goes_on:
             context = self._run.raw_messages[:seen]
             self._seen = replace(
                 self._run,
@@ -61,6 +61,14 @@ class RunView:
     def turns(self) -> list[Turn]:
         """`messages` as a model wants them: calls answered, neighbours in one, media in parts."""
         return turns_of(self._seen.raw_messages)
+
+    def page(self, a2ui: A2UI | None = WHERE_OFFERED) -> Page:
+        """What the page shows, which tools it has, and the A2UI surfaces that it offers to show.
+
+        Args:
+            a2ui: what you say of surfaces; None takes no offer.
+        """
+        return page_of(self._run, a2ui)
 
     @property
     def messages_since(self) -> list[Message]:

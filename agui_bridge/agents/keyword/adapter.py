@@ -8,7 +8,7 @@ What becomes of a request
   message is the sentence. Several sentences are all shown, a line each, long ones around their
   phrases (`keyword.message`): one answer goes to all of them.
 - A sentence that seems to mention its phrase only (`sentences.mentions`) raises no pause when the
-  response ends. But it holds like any other (unless `sentences.excuses` says not), and once
+  response ends. But it holds like any other (unless `sentences.mentions` says not), and once
   something was held back, the pause is raised with that sentence.
 - From the moment its phrase is complete nothing new is carried out. A tool call, or a sub-agent,
   that begins then is not let through: the agent inside is told to stop (or closed, when it can't
@@ -38,7 +38,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final, cast
@@ -49,26 +49,31 @@ from agui_bridge.adapters import (
     Adapter,
     AdapterCapabilities,
     Ask,
+    Checkpoint,
     Handoff,
+    HoldEnd,
+    Holds,
     Pause,
     Run,
     RunItem,
     close_items,
 )
-from agui_bridge.agents.asking_in_words import AsksInWords
 from agui_bridge.agents.function.adapter import AgentFunction, FunctionAdapter
-from agui_bridge.agents.keyword.continuation import Requested
-from agui_bridge.agents.keyword.message import question
 from agui_bridge.agents.keyword.phrases import PHRASES, Replies
-from agui_bridge.agents.keyword.turn import Turn
+from agui_bridge.agents.keyword.turn import Inner, Requested, Turn, open_envelope
+from agui_bridge.agents.sentences.code import one_line
 from agui_bridge.agents.sentences.phrase_table import PhraseTable
-from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner
-from agui_bridge.errors import ConfigurationError, NotDelivered
-from agui_bridge.protocol.answers.forms import FormField, schema_from_fields
-from agui_bridge.protocol.answers.language import CONFIRM, Language, language_of
+from agui_bridge.agents.sentences.scanner import AsksInWords, FoundRequest, SentenceScanner
+from agui_bridge.errors import ConfigurationError, NotDelivered, ProtocolViolation
+from agui_bridge.protocol.answers.forms import (
+    CONFIRM,
+    FormField,
+    Language,
+    language_of,
+    schema_from_fields,
+)
 from agui_bridge.protocol.argument_types import checked_arguments
-
-__all__ = ["KeywordAdapter"]
+from agui_bridge.protocol.threads.records import Json
 
 _HEARD: Final = 500
 """Pieces of what an agent has said that a judge reads, and its language is told by."""
@@ -122,7 +127,12 @@ class KeywordAdapter(AsksInWords):
         self.inner: Adapter = _as_adapter(agent)
         # The question is this adapter's own: it is answered and cancelled here.
         self.capabilities: AdapterCapabilities = replace(
-            self.inner.capabilities, answer=True, cancel=True
+            self.inner.capabilities,
+            answer=True,
+            cancel=True,
+            looks=False,
+            called_back=False,
+            checkpoints=False,
         )
         if isinstance(phrases, str) or not phrases:
             raise ConfigurationError("phrases: give a list of at least one phrase.")
@@ -145,6 +155,7 @@ class KeywordAdapter(AsksInWords):
         Raises:
             ReplayMismatch: the continuation is of another version.
             NotDelivered: the agent inside raised it before it said anything.
+            ProtocolViolation: the agent inside yields checkpoints, which nobody wants here.
             Exception: whatever else the agent inside raised, unchanged.
         """
         turn = Turn(run, self._table, self._replies)
@@ -154,8 +165,12 @@ class KeywordAdapter(AsksInWords):
             async for item in items:
                 for event in turn.take_answer():
                     yield event
+                if isinstance(item, Checkpoint):
+                    raise ProtocolViolation("a keyword agent's run has no checkpoints")
                 if isinstance(item, Pause | Handoff):
                     if turn.is_held_back(item):
+                        if isinstance(item, Pause) and item.held:
+                            await self._end_waiting(item.continuation, "stopped")
                         break
                     yield turn.wrapped(item)
                     return
@@ -185,6 +200,21 @@ class KeywordAdapter(AsksInWords):
                 yield event
             language = _language_of(requests, "".join(said), run)
             yield self._pause(requests, held_after, language, turn.open_frontend_calls)
+
+    async def closed(self, continuation: Json, end: HoldEnd) -> None:
+        """End what waits of the agent inside (see `Holds`).
+
+        Args:
+            continuation: of the pause.
+            end: why nobody waits any more.
+        """
+        past = open_envelope(continuation)
+        if isinstance(past, Inner):
+            await self._end_waiting(past.continuation, end)
+
+    async def _end_waiting(self, continuation: Json, end: HoldEnd) -> None:
+        if isinstance(self.inner, Holds):
+            await self.inner.closed(continuation, end)
 
     async def aclose(self) -> None:
         """Release what the agent inside holds."""
@@ -254,3 +284,48 @@ def _table(phrases: tuple[str, ...]) -> PhraseTable:
                 "line break, no code and no end of a sentence inside."
             )
     return PhraseTable(phrases)
+
+
+LONGEST_MESSAGE = 2000
+"""Characters of a question, unless that would be too few for its requests or a phrase."""
+
+SHORTEST_LINE = 80
+"""Characters that a request is never cut below: with very many the question is longer instead."""
+
+_CUT = "…"
+
+
+def question(requests: Iterable[FoundRequest]) -> str:
+    """The sentences, a line each and none twice; long ones are cut to what short ones leave.
+
+    One answer goes to all requests, so nobody may answer what they were not shown: every
+    request has a line, and of a long one the part around its phrase is shown.
+    """
+    distinct = {(r.sentence, r.phrase_start, r.phrase_end): r for r in requests}
+    share = _share([len(request.sentence) for request in distinct.values()])
+    return "\n".join(_shortened(request, share) for request in distinct.values())
+
+
+def _share(lengths: Sequence[int]) -> int:
+    """How long a line may be: what is shorter leaves its rest to the others."""
+    room = LONGEST_MESSAGE - (len(lengths) - 1)
+    for others, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
+        if length * others > room:
+            return max(room // others, SHORTEST_LINE)
+        room -= length
+    return LONGEST_MESSAGE
+
+
+def _shortened(request: FoundRequest, share: int) -> str:
+    sentence, start, end = one_line(request.sentence), request.phrase_start, request.phrase_end
+    if len(sentence) <= share:
+        return sentence
+    size = max(share, end - start + 2 * len(_CUT))
+    # What follows the phrase comes first: before it a quarter, and what the rest has no use for.
+    begin = min(start - size // 4, len(sentence) + len(_CUT) - size)
+    begin = max(begin, min(end + len(_CUT), len(sentence)) + len(_CUT) - size, 0)
+    head = _CUT if begin else ""
+    stop = begin + size - len(head)
+    if stop >= len(sentence):
+        return head + sentence[begin:]
+    return head + sentence[begin : stop - len(_CUT)] + _CUT

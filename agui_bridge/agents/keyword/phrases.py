@@ -11,20 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agui_bridge.protocol.answers.decisions import Answer, Cancel, Decision
-from agui_bridge.protocol.answers.forms import FormField
-from agui_bridge.protocol.answers.language import Language
+from agui_bridge.protocol.answers.forms import FormField, Language
 from agui_bridge.protocol.threads.records import Json
-
-__all__ = [
-    "CHINESE_PHRASES",
-    "CHINESE_REPLIES",
-    "ENGLISH_PHRASES",
-    "ENGLISH_REPLIES",
-    "PHRASES",
-    "REPLIES",
-    "Replies",
-    "agrees",
-]
 
 ENGLISH_PHRASES: tuple[str, ...] = (
     # Those of the seed.

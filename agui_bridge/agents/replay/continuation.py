@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -20,23 +20,6 @@ from agui_bridge.protocol.answers.decisions import (
     Respond,
 )
 from agui_bridge.protocol.threads.records import Json
-
-__all__ = [
-    "VERSION",
-    "Abandoned",
-    "Asked",
-    "Awaited",
-    "Continuation",
-    "Decided",
-    "Denied",
-    "EntryKey",
-    "Failure",
-    "Outcome",
-    "Past",
-    "Value",
-    "read_entries",
-    "recall",
-]
 
 VERSION = 1
 
@@ -105,6 +88,13 @@ class Denied(_Shape):
     """The policy denied the call, for this reason if it gave one."""
 
     type: Literal["denied"] = "denied"
+    reason: str | None = None
+
+
+class Halted(_Shape):
+    """The policy let a call that had begun go no further, for this reason if it gave one."""
+
+    type: Literal["halted"] = "halted"
     reason: str | None = None
 
 
@@ -180,7 +170,62 @@ class Decided(_Shape):
                 return Cancel(self.cause or "cancelled", asked=asked)
 
 
-Outcome = Value | Failure | Abandoned | Denied | Awaited | Asked | Decided
+class Sleeping(_Shape):
+    """A branch that sleeps until this store time, and that the pause asks nothing of."""
+
+    type: Literal["sleeping"] = "sleeping"
+    until: float
+
+
+class Asking(_Shape):
+    """A call that has begun, and asks before it can finish.
+
+    Attributes:
+        tool_call_id: the call on the wire.
+        round: how often it has asked, this time included.
+        state: what its function noted for the next round.
+        asks: the questions: the tool's own names for them, by native id.
+        decided: the answers, by the tool's own names; none while they wait.
+    """
+
+    type: Literal["asking"] = "asking"
+    tool_call_id: str
+    round: int
+    state: Json = None
+    asks: dict[str, str]
+    decided: dict[str, Decided] = Field(default_factory=dict)
+
+
+class Begun(_Shape):
+    """An act that is stored as begun, in a run that another process may take up.
+
+    Attributes:
+        act: its own key; it has the same one if it begins again.
+        idempotent: whether its author says that it may begin again.
+        tool_call_id: the call on the wire; None of what is no call.
+        asking: what it had asked, where this is a later round of a call.
+    """
+
+    type: Literal["begun"] = "begun"
+    act: str
+    idempotent: bool = False
+    tool_call_id: str | None = None
+    asking: Asking | None = None
+
+
+Outcome = (
+    Value
+    | Failure
+    | Abandoned
+    | Denied
+    | Halted
+    | Awaited
+    | Asked
+    | Sleeping
+    | Asking
+    | Decided
+    | Begun
+)
 
 
 class _Entry(_Shape):
@@ -201,6 +246,8 @@ class Continuation(_Shape):
         actor: who began the first run.
         usage: how many usage entries were told after each call; None before the first. Left out
             where there are none, so that earlier versions can read the rest.
+        spent: of a checkpoint, the usage that its run is still to tell. Left out where there is
+            none.
     """
 
     v: Literal[1] = 1
@@ -210,6 +257,7 @@ class Continuation(_Shape):
     context: tuple[int, int]
     actor: str | None = None
     usage: tuple[tuple[EntryKey | None, int], ...] = ()
+    spent: tuple[Json, ...] = ()
 
     @classmethod
     def pack(
@@ -220,8 +268,9 @@ class Continuation(_Shape):
         context: tuple[int, int],
         actor: str,
         usage: Mapping[EntryKey | None, int],
+        spent: Sequence[Json] = (),
     ) -> Json:
-        """Make the JSON that a pause carries."""
+        """Make the JSON that a pause or a checkpoint carries."""
         packed = cls(
             entries=tuple(_Entry(key=key, outcome=entries[key]) for key in entries),
             yields=dict(yields),
@@ -229,8 +278,10 @@ class Continuation(_Shape):
             context=context,
             actor=actor,
             usage=tuple(usage.items()),
+            spent=tuple(spent),
         )
-        return packed.model_dump(mode="json", exclude=None if usage else {"usage"})
+        empty = {name for name in ("usage", "spent") if not getattr(packed, name)}
+        return packed.model_dump(mode="json", exclude=empty or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +295,7 @@ class Past:
         context: see `Continuation`; None for a fresh run.
         actor: see `Continuation`.
         usage: see `Continuation`.
+        spent: see `Continuation`.
     """
 
     entries: Mapping[EntryKey, Outcome] = field(default_factory=dict)
@@ -252,6 +304,7 @@ class Past:
     context: tuple[int, int] | None = None
     actor: str | None = None
     usage: Mapping[EntryKey | None, int] = field(default_factory=dict)
+    spent: Sequence[Json] = ()
 
 
 def read_entries(packed: Json) -> Mapping[EntryKey, Outcome]:
@@ -263,16 +316,16 @@ def read_entries(packed: Json) -> Mapping[EntryKey, Outcome]:
 
 
 def recall(run: Run) -> Past:
-    """Read the continuation of a resumed run and fill in what came back since.
+    """Read the continuation of a run that goes on, and fill in what came back since.
 
     Raises:
         ReplayMismatch: the continuation is of another version or shape, or the decisions
             are not those of its questions.
     """
     source = run.resume or run.handoff
-    if source is None:
+    if source is None and run.standing is None:
         return Past()
-    packed = source.continuation
+    packed = run.standing if source is None else source.continuation
     version = packed.get("v") if isinstance(packed, dict) else None
     if version != VERSION:
         raise ReplayMismatch(
@@ -287,15 +340,21 @@ def recall(run: Run) -> Past:
     decisions = dict(run.resume.decisions) if run.resume is not None else {}
     actors = run.resume.actors if run.resume is not None else {}
     results = _frontend_results(run)
+
+    def taken(key: EntryKey, native_id: str, tool_call_id: str | None = None) -> Decided:
+        if native_id not in decisions:
+            raise ReplayMismatch(f"The resume has no decision for {key}.")
+        actor = actors.get(native_id, run.principal.actor)
+        return Decided.of(decisions.pop(native_id), tool_call_id, actor)
+
     entries: dict[EntryKey, Outcome] = {}
     for entry in continuation.entries:
         outcome = entry.outcome
         if isinstance(outcome, Asked):
-            if outcome.native_id not in decisions:
-                raise ReplayMismatch(f"The resume has no decision for {entry.key}.")
-            decision = decisions.pop(outcome.native_id)
-            actor = actors.get(outcome.native_id, run.principal.actor)
-            outcome = Decided.of(decision, outcome.tool_call_id, actor)
+            outcome = taken(entry.key, outcome.native_id, outcome.tool_call_id)
+        elif isinstance(outcome, Asking) and not outcome.decided:
+            given = {name: taken(entry.key, native) for native, name in outcome.asks.items()}
+            outcome = outcome.model_copy(update={"decided": given})
         elif isinstance(outcome, Awaited) and outcome.tool_call_id in results:
             outcome = Value(value=results[outcome.tool_call_id])
         entries[entry.key] = outcome
@@ -308,6 +367,7 @@ def recall(run: Run) -> Past:
         continuation.context,
         continuation.actor,
         dict(continuation.usage),
+        continuation.spent,
     )
 
 

@@ -2,20 +2,118 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from pydantic import TypeAdapter
 
-from agui_bridge.agents.replay.call_order import Place
-from agui_bridge.agents.replay.continuation import EntryKey, Outcome
+from agui_bridge.agents.replay.continuation import EntryKey, Failure, Outcome
 from agui_bridge.errors import AgentMistake, AmbiguousKey, ReplayMismatch
 from agui_bridge.protocol.json_values import canonical, clean
 from agui_bridge.protocol.threads.records import Json
 
-__all__ = ["DEEPEST", "Journal", "YieldCount", "copied", "fingerprint", "jsonable"]
+# --- failures of an agent's own code that are the same at the first run and at every replay ---
+
+
+class ResultWithoutJson(AgentMistake):
+    """A function did what it is for, and what it returned can't be remembered or told."""
+
+
+class ToolNotReached(AgentMistake):
+    """What a tool works with was not reached: it certainly did nothing."""
+
+
+class ToolOutcomeUnknown(AgentMistake):
+    """A tool broke off, and nobody knows what it did."""
+
+
+class TooManyRounds(AgentMistake):
+    """A tool asked again and again in the middle of one call, which has failed for it."""
+
+
+class StepFailed(AgentMistake):
+    """A function that `run.step`, `stream`, `call` or `tool` carried out raised an exception.
+
+    It is this type at the first run and at every replay, so that an `except` takes the same
+    path each time. `__cause__` is the original at the first run and None at a replay: decide
+    by `error`. When nobody catches it at the first run, the run fails with the original; at a
+    replay the original is gone, and the run fails with this: the client reads a bare
+    AGENT_ERROR, for `text` is the original's and not meant for the wire.
+
+    Attributes:
+        call: the call, such as `run.step('count')`.
+        error: name of the original exception's type.
+        text: the original exception's text.
+    """
+
+    def __init__(self, call: str, error: str, text: str) -> None:
+        """Make the exception; `of` makes it from a journal's entry."""
+        super().__init__(f"{call} failed: {error}: {text}")
+        self.call = call
+        self.error = error
+        self.text = text
+
+    @classmethod
+    def of(cls, entry: EntryKey, failure: Failure) -> StepFailed:
+        """Make the exception from the journal's entry.
+
+        Args:
+            entry: where the failure stands in the journal.
+            failure: what stands there.
+        """
+        return cls(str(entry), failure.error, failure.text)
+
+
+class PreviewFailed(StepFailed):
+    """What a call would do could not be shown, so that nobody was asked about it."""
+
+
+class FrontendToolError(StepFailed):
+    """The application says that it could not carry its tool out: `error` of its tool message.
+
+    Attributes:
+        call: the call, such as `run.frontend_tool('take_photo')`.
+        error: "FrontendToolError".
+        text: what the application says of it.
+        content: what it returned all the same: a str, or content parts; mostly "".
+    """
+
+    def __init__(self, call: str, text: str, content: Json = "") -> None:
+        """Make the exception."""
+        super().__init__(call, type(self).__name__, text)
+        self.content = content
+
+
+def as_exception(error: BaseException) -> Exception:
+    """Make sys.exit() and its like in an agent's code a failure that ends one run only.
+
+    Raised out of a task, SystemExit and KeyboardInterrupt would end the event loop, and the
+    server with it.
+
+    Returns:
+        The exception itself if it is an ordinary one, else an AgentMistake caused by it.
+    """
+    if isinstance(error, Exception):
+        return error
+    kind = type(error).__name__
+    what = "called sys.exit()" if isinstance(error, SystemExit) else f"raised {kind}"
+    mistake = AgentMistake(
+        f"The agent's code {what}: {kind}({str(error)!r}). It can end its own run by returning "
+        "or by raising an Exception, never the server."
+    )
+    mistake.__cause__ = error
+    return mistake
+
+
+# --- the journal ---
+
+ACTS = frozenset({"call", "tool"})
+"""Kinds of the entries of calls that were carried out."""
 
 DEEPEST = 80
 """How deep a value may nest: what is stored ends at 100, and a continuation adds its own levels."""
@@ -37,13 +135,18 @@ class Journal:
         self._order = list(recalled)
         self._unvisited = dict.fromkeys(recalled)
         self._leading = 0
-        self._latest: dict[EntryKey, tuple[int, Place]] = {}
+        self._latest: dict[EntryKey, tuple[int, CallPosition]] = {}
         self._visited: set[EntryKey] = set()
 
     @property
     def replaying(self) -> bool:
         """Whether recalled calls are still to come."""
         return bool(self._unvisited)
+
+    @property
+    def unvisited(self) -> int:
+        """How many recalled calls are still to come."""
+        return len(self._unvisited)
 
     @property
     def leading(self) -> int:
@@ -53,7 +156,7 @@ class Journal:
             self._leading += 1
         return self._leading
 
-    def number(self, call: EntryKey, place: Place) -> EntryKey:
+    def number(self, call: EntryKey, place: CallPosition) -> EntryKey:
         """Tell a call from equal ones before it, by its ordinal.
 
         Raises:
@@ -83,6 +186,11 @@ class Journal:
     def visited(self, key: EntryKey) -> bool:
         """Whether this run has come to the call."""
         return key in self._visited
+
+    @property
+    def acted(self) -> bool:
+        """Whether a call was carried out, in an earlier run too."""
+        return any(key.kind in ACTS for key in self.entries)
 
     def find_mismatch(self) -> ReplayMismatch | None:
         """Say which recalled call the function did not come to again, if any."""
@@ -193,3 +301,84 @@ def copied(value: Json) -> Json:
     if value is None or isinstance(value, str | int | float):
         return value
     return json.loads(json.dumps(value))
+
+
+class Strand:
+    """The line of calls that one task makes.
+
+    Attributes:
+        origin: where its creator stood when it was created; None for the first task.
+        count: calls made so far.
+    """
+
+    __slots__ = ("count", "family", "origin")
+
+    def __init__(self, family: CallOrder, origin: CallPosition | None) -> None:
+        """Begin a line without calls."""
+        self.family: CallOrder = family
+        self.origin: CallPosition | None = origin
+        self.count: int = 0
+
+
+class CallPosition(NamedTuple):
+    """One call: the strand that made it, and its position there, from 1."""
+
+    strand: Strand
+    position: int
+
+    def precedes(self, other: CallPosition) -> bool:
+        """Whether every replay makes this call before the other."""
+        place: CallPosition | None = other
+        while place is not None:
+            if place.strand is self.strand:
+                return self.position <= place.position
+            place = place.strand.origin
+        return False
+
+
+_HERE: ContextVar[CallPosition | None] = ContextVar("agui_bridge_place", default=None)
+
+
+class CallOrder:
+    """All strands of one run.
+
+    The order in which tasks happen to run is no ground to number calls on: replayed steps
+    return at once, and the order of branches flips. Two calls have an order that every replay
+    repeats only if one task makes both, or the task of the later one was started after the
+    earlier one. A context variable tells: a new task inherits a copy of what its creator had
+    done by then.
+
+    Attributes:
+        root: the strand of the agent's own task.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no task known but the root to come."""
+        self._by_task: WeakKeyDictionary[asyncio.Task[object], Strand] = WeakKeyDictionary()
+        self.root: Strand = Strand(self, None)
+
+    def begin(self) -> None:
+        """Make the current task the agent's own."""
+        self._by_task[self._task()] = self.root
+        _HERE.set(CallPosition(self.root, 0))
+
+    def next_place(self) -> CallPosition:
+        """Note that the current task makes a call, and say where."""
+        task = self._task()
+        strand = self._by_task.get(task)
+        if strand is None:
+            origin = _HERE.get()
+            if origin is not None and origin.strand.family is not self:
+                origin = None
+            strand = self._by_task[task] = Strand(self, origin)
+        strand.count += 1
+        place = CallPosition(strand, strand.count)
+        _HERE.set(place)
+        return place
+
+    @staticmethod
+    def _task() -> asyncio.Task[object]:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("run.* is called from within the agent's tasks only.")
+        return task

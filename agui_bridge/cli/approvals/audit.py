@@ -11,27 +11,25 @@ from typing import TextIO, TypeVar
 
 import click
 
-from agui_bridge.audit.export import ExportFormat, export_lines
-from agui_bridge.audit.verification import (
+from agui_bridge.cli.approvals.audit_chain import (
+    ExportFormat,
     Verdict,
+    export_lines,
     read_anchor,
     verify_export,
     verify_store,
 )
-from agui_bridge.cli.ages import age_option
 from agui_bridge.cli.banner import store_label
 from agui_bridge.cli.faults import Command, CommandGroup
-from agui_bridge.cli.store_given import lasting_store, target_or_store
-from agui_bridge.cli.target import Target
+from agui_bridge.cli.options import age_option
+from agui_bridge.cli.target import Target, lasting_store, target_or_store
 from agui_bridge.config.models import Configuration
-from agui_bridge.protocol.audit.keys import AuditKeys
+from agui_bridge.protocol.audit.sealing import AuditKeys
 from agui_bridge.protocol.audit.verifying import Fault
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
 from agui_bridge.text.visible import visible
-
-__all__ = ["audit"]
 
 T = TypeVar("T")
 
@@ -43,7 +41,8 @@ _FOUND = 1
 def audit() -> None:
     """Export or verify what was decided, by whom and through what.
 
-    Once a bridge has `audit.keys_env`, it writes a row for each of these.
+    Once a bridge has `audit.keys_env`, it writes a row for each of these, and
+    for each message that an agent redacted.
 
     Examples:
       agui-bridge audit export bridge.yaml > audit.jsonl
@@ -145,7 +144,7 @@ def verify(
     EXPORT is a file that `audit export` wrote as JSONL. Otherwise the store is
     that of TARGET, which is what `serve` takes, or of --store. Each fault is
     told on a line with its place, and the exit code is then 1. A store is also
-    compared with its questions.
+    compared with its questions, and with the messages that agents redacted.
 
     Examples:
       agui-bridge audit verify bridge.yaml
@@ -264,6 +263,10 @@ def _tell(verdict: Verdict, *, anchored: bool) -> None:
     many = f"{_counted(verdict.rows, 'row')} of {_counted(verdict.threads, 'thread')}"
     wrong = len(verdict.faults)
     click.echo(f"{many}: {'whole' if not wrong else _counted(wrong, 'fault')}.")
+    if verdict.redactions:
+        rows = _counted(verdict.redactions, "row")
+        tell = "tells" if verdict.redactions == 1 else "tell"
+        click.echo(f"{rows} of these {tell} of words that an agent redacted.")
     if verdict.gone and not anchored:
         click.echo(
             f"Threads that no longer exist: {verdict.gone}. Only --anchor shows whether rows at "

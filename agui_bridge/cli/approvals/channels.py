@@ -12,11 +12,9 @@ import click
 from agui_bridge.channels.channel import Channel, Undelivered
 from agui_bridge.channels.closing import Closed, close_notices, configured_elsewhere
 from agui_bridge.channels.notice import Links, Notice
-from agui_bridge.cli.approvals.scopes import nothing_in
 from agui_bridge.cli.faults import Command, CommandGroup
-from agui_bridge.cli.options import shared_flags
-from agui_bridge.cli.store_given import lasting_store, target_or_store
-from agui_bridge.cli.target import Target
+from agui_bridge.cli.options import nothing_in, shared_flags
+from agui_bridge.cli.target import Target, lasting_store, target_or_store
 from agui_bridge.engine.engine import mint
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.inbox.settings import Inbox
@@ -24,8 +22,6 @@ from agui_bridge.protocol.threads.records import Interrupt, ThreadKey
 from agui_bridge.stores.deliveries import STATES, Delivery, DeliveryState
 from agui_bridge.stores.open import open_store
 from agui_bridge.text.visible import visible
-
-__all__ = ["channels"]
 
 
 @click.group(cls=CommandGroup)

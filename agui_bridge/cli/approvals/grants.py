@@ -9,14 +9,13 @@ from datetime import UTC, datetime
 
 import click
 
-from agui_bridge.cli.approvals.scopes import nothing_in
 from agui_bridge.cli.faults import Command, CommandGroup
-from agui_bridge.cli.store_given import lasting_store, target_or_store
-from agui_bridge.protocol.grants.grant import Grant
+from agui_bridge.cli.options import nothing_in
+from agui_bridge.cli.target import lasting_store, target_or_store
+from agui_bridge.protocol.grants import Grant
 from agui_bridge.stores.open import open_store
-from agui_bridge.text.visible import visible, visible_json, visible_line, visible_name
-
-__all__ = ["grants"]
+from agui_bridge.text.shown import shown_json, shown_line, shown_name
+from agui_bridge.text.visible import visible
 
 _scope = click.option("--scope", default="default", help="Whose decisions.")
 
@@ -96,16 +95,16 @@ def revoke(id: str, target: Sequence[str], store: str | None, scope: str, actor:
 
 
 def _line(grant: Grant, now: float) -> str:
-    holder = visible_line(f"{grant.holder} {grant.held_by}")
+    holder = shown_line(f"{grant.holder} {grant.held_by}")
     most = "" if grant.max_uses is None else f" of {grant.max_uses}"
     if grant.revoked_at is not None:
-        state = f"revoked by {visible_line(grant.revoked_by or '')}"
+        state = f"revoked by {shown_line(grant.revoked_by or '')}"
     elif grant.stands(now):
         state = f"until {datetime.fromtimestamp(grant.expires_at, UTC):%Y-%m-%d %H:%M} UTC"
     else:
         state = "over"
     return (
-        f"{grant.id}  {visible_line(grant.agent)}: {visible_name(grant.tool)}, for {holder}, "
-        f"by {visible_line(grant.granted_by)}, used {grant.uses}{most}, {state}; "
-        f"approved with {visible_json(dict(grant.args))}; not asked with {visible(grant.covers)}"
+        f"{grant.id}  {shown_line(grant.agent)}: {shown_name(grant.tool)}, for {holder}, "
+        f"by {shown_line(grant.granted_by)}, used {grant.uses}{most}, {state}; "
+        f"approved with {shown_json(dict(grant.args))}; not asked with {visible(grant.covers)}"
     )

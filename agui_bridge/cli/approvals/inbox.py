@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from agui_bridge.cli.addresses import read_address
 from agui_bridge.cli.faults import Command, CommandGroup
-from agui_bridge.cli.headers import read_header
+from agui_bridge.cli.options import read_address, read_header
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.previews import read_preview
 from agui_bridge.terminal import Terminal, paint
-from agui_bridge.text.shown_call import in_room
-from agui_bridge.text.visible import visible_json, visible_line, visible_name, visible_word
+from agui_bridge.text.shown import (
+    GOES_ON,
+    STALE,
+    in_room,
+    shown_json,
+    shown_line,
+    shown_lines,
+    shown_name,
+    shown_word,
+)
+from agui_bridge.text.visible import visible_json
 
 if TYPE_CHECKING:
     from agui_bridge.client.inbox import InboxClient
-
-__all__ = ["inbox"]
 
 T = TypeVar("T")
 
@@ -237,9 +244,9 @@ def answer(
         colour = "red" if outcome["status"] == "refused" else "green"
         terminal.say(paint(outcome["status"], colour, "bold"))
         if "message" in outcome:
-            terminal.say(f"{outcome['code']}: {visible_line(outcome['message'])}")
+            terminal.say(f"{outcome['code']}: {shown_line(outcome['message'])}")
         if "result" in outcome:
-            terminal.say(f"result: {visible_json(outcome['result'])}")
+            terminal.say(f"result: {shown_json(outcome['result'])}")
     if outcome["status"] == "refused":
         raise click.exceptions.Exit(1)
 
@@ -303,12 +310,13 @@ def _is_read(question: dict[str, Any], given: dict[str, Any], *, asks: bool) -> 
     terminal, args = Terminal(sys.stderr), given.get("editedArgs")
     lines = list(_told(question))
     if args is not None:
-        lines.append(_row("will run", visible_json(args)))
+        lines.append(_row("will run", shown_json(args)))
+        lines += [_row("", STALE)] if any(_previewed(question)) else []
     if not (terminal.is_terminal and sys.stdin.isatty() and asks):
         for line in lines:
             terminal.say(line)
         return True
-    lines = terminal.framed_lines(lines)
+    lines = terminal.framed_lines(lines, goes_on=GOES_ON)
     room = max(terminal.height - 2, 1)
     for at in range(0, len(lines), room):
         for line in lines[at : at + room]:
@@ -324,18 +332,18 @@ def _asked(question: dict[str, Any]) -> str:
     """What is asked."""
     call = question.get("toolCall")
     if call is not None:
-        return f"{visible_name(call['name'])} {visible_json(call['args'])}"
-    return visible_line(question.get("message") or question["reason"])
+        return f"{shown_name(call['name'])} {shown_json(call['args'])}"
+    return shown_line(question.get("message") or question["reason"])
 
 
 def _about(question: dict[str, Any]) -> str:
-    thread = visible_line(question["threadId"])
-    parts = [f"{visible_line(question['agent'])}, thread {thread}", question["status"]]
+    thread = shown_line(question["threadId"])
+    parts = [f"{shown_line(question['agent'])}, thread {thread}", question["status"]]
     if question["askedBy"] is not None:
-        parts.append(f"asked by {visible_line(question['askedBy'])}")
+        parts.append(f"asked by {shown_line(question['askedBy'])}")
     if question["status"] == "open":
         why = question["why"]
-        parts.append("yours to answer" if why is None else visible_line(why["message"]))
+        parts.append("yours to answer" if why is None else shown_line(why["message"]))
         if question.get("expiresAt"):
             parts.append(f"until {question['expiresAt']}")
     return "; ".join(parts)
@@ -344,28 +352,38 @@ def _about(question: dict[str, Any]) -> str:
 def _told(question: dict[str, Any]) -> Iterator[str]:
     """All of a question, as lines."""
     call = question.get("toolCall")
-    yield paint(_asked(question) if call is None else visible_name(call["name"]), "bold")
+    yield paint(_asked(question) if call is None else shown_name(call["name"]), "bold")
     rows = {
-        "agent": visible_line(question["agent"]),
-        "thread": visible_word(question["threadId"]),
+        "agent": shown_line(question["agent"]),
+        "thread": shown_word(question["threadId"]),
         "status": question["status"],
-        "asked by": visible_word(question["askedBy"]) if question["askedBy"] else "",
-        "message": visible_line(question.get("message") or ""),
+        "asked by": shown_word(question["askedBy"]) if question["askedBy"] else "",
+        "message": shown_line(question.get("message") or ""),
         "expires": question.get("expiresAt") or "",
         "answer": _compact(question["answer"]),
-        "may answer": "yes" if question["mayAnswer"] else visible_line(question["why"]["message"]),
+        "may answer": "yes" if question["mayAnswer"] else shown_line(question["why"]["message"]),
         "approval": _compact(question["approval"]),
         "arguments": _compact(call["args"] if call is not None else None),
+        "would do": "\n".join(_previewed(question)),
         "metadata": _compact(question.get("metadata")) if call is None else "",
         "schema": _compact(question.get("responseSchema")),
     }
     for name, value in rows.items():
-        if value:
-            yield _row(name, value)
+        for line in value.split("\n") if value else ():
+            yield _row(name, line)
+            name = ""
     for entry in question["history"]:
         what = entry.get("event") or entry["status"]
         through = f" via {entry['via']}" if "via" in entry else ""
-        yield _row("", f"{entry['at']} {what} by {visible_word(entry['actor'])}{through}")
+        yield _row("", f"{entry['at']} {what} by {shown_word(entry['actor'])}{through}")
+
+
+def _previewed(question: dict[str, Any]) -> Iterator[str]:
+    """What the call would do, line by line."""
+    told = ((question.get("metadata") or {}).get("agui_bridge") or {}).get("preview")
+    if told is not None:
+        for line in shown_lines(read_preview(told)):
+            yield line.text
 
 
 def _row(name: str, value: str) -> str:
@@ -373,4 +391,4 @@ def _row(name: str, value: str) -> str:
 
 
 def _compact(value: Any) -> str:
-    return "" if value is None else visible_json(value)
+    return "" if value is None else shown_json(value)

@@ -2,28 +2,133 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import click
 from ag_ui.core import Interrupt
 
-from agui_bridge.cli.chat.lines import read_line
-from agui_bridge.cli.chat.typed_json import read_json
 from agui_bridge.client import Client
+from agui_bridge.errors import AgentMistake
+from agui_bridge.protocol.json_values import find_forbidden
+from agui_bridge.protocol.previews import Preview, read_preview
 from agui_bridge.terminal import Terminal, paint
-from agui_bridge.text.visible import (
-    open_end,
-    visible,
-    visible_json,
-    visible_json_text,
-    visible_line,
-    visible_name,
-    visible_word,
+from agui_bridge.text.shown import (
+    GOES_ON,
+    STALE,
+    isolated,
+    shown_json,
+    shown_json_text,
+    shown_line,
+    shown_lines,
+    shown_name,
+    shown_word,
 )
+from agui_bridge.text.visible import open_end, visible
 
-__all__ = ["Screen", "Unread", "agreed_arguments", "is_approval", "proposal_of"]
+# --- JSON that somebody types ---
+
+
+def read_json(text: str) -> Any:
+    """The value that a text is.
+
+    Args:
+        text: JSON, as somebody typed it.
+
+    Raises:
+        ValueError: it is none, or holds what no agent takes, such as NaN, or a name twice.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_members)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if fault := find_forbidden(value):
+        raise ValueError(fault)
+    return value
+
+
+def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        # The last one would count, and whoever reads the line may have seen the first.
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f'"{twice}" stands there twice')
+    return members
+
+
+# --- lines that somebody types: with what stands there already, or in an editor of theirs ---
+
+readline: Any
+try:
+    import readline
+except ImportError:  # Python on Windows has none: there lines begin empty.
+    readline = None
+
+termios: Any
+try:
+    import termios
+except ImportError:  # It has no such terminals either.
+    termios = None
+
+
+def read_line(prompt: str, prefill: str = "") -> str:
+    """Read a line from a terminal, or a pipe.
+
+    Args:
+        prompt: what stands before it.
+        prefill: what stands in it already, to be changed; only in a terminal.
+
+    Raises:
+        EOFError: the input ended.
+    """
+    if readline is None or not prefill or not sys.stdin.isatty():
+        return input(prompt)
+    readline.set_startup_hook(lambda: readline.insert_text(prefill))
+    try:
+        return input(prompt)
+    finally:
+        readline.set_startup_hook()
+
+
+def drop_typed_ahead() -> None:
+    """Forget what was typed and not read: it was typed before a question stood there."""
+    if termios is not None and sys.stdin.isatty():
+        with contextlib.suppress(termios.error):
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+
+def has_editor() -> bool:
+    """Whether somebody has said which editor is theirs, by `VISUAL` or `EDITOR`."""
+    return bool(os.environ.get("VISUAL") or os.environ.get("EDITOR")) and sys.stdin.isatty()
+
+
+def in_editor(text: str) -> str | None:
+    """A text as it is left in the editor; None where it was not saved.
+
+    Raises:
+        click.ClickException: the editor can't be started, or failed, or left what is no text.
+    """
+    try:
+        return click.edit(text, extension=".json")
+    except UnicodeDecodeError:
+        raise click.ClickException("what the editor saved is not UTF-8.") from None
+    except OSError as error:
+        raise click.ClickException(f"the editor left no file: {error.strerror}.") from None
+    except ValueError as error:
+        # An unclosed quote, for one.
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        raise click.ClickException(f"the editor {editor!r} can't be started: {error}") from None
+    finally:
+        # What was typed while it was there was meant for it.
+        drop_typed_ahead()
+
+
+# --- the screen ---
 
 _LONGEST: Final = 400
 _AROUND: Final = 4
@@ -69,6 +174,20 @@ def is_approval(client: Client, interrupt: Interrupt) -> bool:
         return True
     offered = schema.get("properties")
     return isinstance(offered, Mapping) and "approved" in offered
+
+
+def preview_of(interrupt: Interrupt) -> Preview | None:
+    """What the call would do, where it is told in words that are known here."""
+    told = _told_preview(interrupt)
+    try:
+        return None if told is None else read_preview(told)
+    except AgentMistake:
+        return None
+
+
+def _told_preview(interrupt: Interrupt) -> Any:
+    own = (interrupt.metadata or {}).get("agui_bridge")
+    return own.get("preview") if isinstance(own, Mapping) else None
 
 
 def _asked_by(interrupt: Interrupt) -> str | None:
@@ -209,19 +328,20 @@ class Screen:
         if proposal is not None:
             name, arguments = proposal
             agreed = agreed_arguments(interrupt)
-            parts.append(f"{paint('tool', 'dim')}  {paint(visible_name(name), 'cyan', 'bold')}")
+            parts.append(f"{paint('tool', 'dim')}  {paint(shown_name(name), 'cyan', 'bold')}")
             if agreed is not None:
                 parts.append(paint("changed by whoever has agreed so far", "yellow"))
             if (asker := _asked_by(interrupt)) is not None:
-                parts.append(f"{paint('asked for by', 'dim')}  {visible_word(asker)}")
+                parts.append(f"{paint('asked for by', 'dim')}  {shown_word(asker)}")
             parts.append(_pretty(arguments if agreed is None else agreed))
+            parts += _previewed(interrupt, stale=agreed is not None)
         elif interrupt.metadata:
             parts.append(_pretty(interrupt.metadata))
         if interrupt.expires_at:
             parts.append(paint(visible(f"expires at {interrupt.expires_at}"), "dim"))
         title = "May this run?" if is_approval(client, interrupt) else "A question"
         if interrupt.reason not in ("tool_call", "input_required", "confirmation"):
-            title += f" ({visible_line(interrupt.reason)})"
+            title += f" ({shown_line(interrupt.reason)})"
         shown = "\n".join(parts or [visible(interrupt.reason)])
         return self._framed(f"{title}{position}", shown)
 
@@ -232,14 +352,14 @@ class Screen:
             told = read_json(arguments or "{}")
         except ValueError:
             told = arguments
-        return self._framed(visible_name(name), _pretty(told))
+        return self._framed(shown_name(name), _pretty(told))
 
     def _framed(self, title: str, shown: str) -> Unread:
         lines, heading = shown.split("\n"), paint(title, "yellow", "bold")
         if not self._has_reader:
             self._terminal.frame(heading, lines, "yellow")
             return Unread(self._terminal, [])
-        lines = self._terminal.framed_lines(lines)
+        lines = self._terminal.framed_lines(lines, goes_on=GOES_ON)
         room = max(self._terminal.height - _AROUND, _FEWEST)
         pages = [lines[at : at + room] for at in range(0, len(lines), room)]
         self._terminal.frame(heading, pages[0], "yellow", ends=len(pages) == 1)
@@ -247,9 +367,7 @@ class Screen:
 
     def _call(self, name: str, arguments: str) -> None:
         # An approval shows all of them.
-        self.say_shown(
-            paint(f"⚙ {visible_name(name)}({visible_json_text(_short(arguments))})", "cyan")
-        )
+        self.say_shown(paint(f"⚙ {shown_name(name)}({shown_json_text(_short(arguments))})", "cyan"))
 
     def _whole(self, piece: str) -> str:
         """A piece of a text, whose end waits for the next one if that says how it is shown."""
@@ -271,8 +389,28 @@ class Screen:
             self._in_text, self._held, self._said = False, "", ""
 
 
+_COLOURS: Final[Mapping[str, tuple[str, ...]]] = {
+    **{"added": ("green",), "removed": ("red",), "place": ("cyan",), "cut": ("yellow",)},
+    **dict.fromkeys(("head", "note", "nothing"), ("dim",)),
+    **dict.fromkeys(("path", "folder"), ("bold",)),
+}
+
+
+def _previewed(interrupt: Interrupt, *, stale: bool) -> list[str]:
+    """What the call would do, line by line."""
+    preview, told = preview_of(interrupt), _told_preview(interrupt)
+    if told is None:
+        return []
+    lines = [paint("what it would do", "dim"), *([paint(STALE, "yellow")] if stale else [])]
+    if preview is None:
+        return [*lines, _pretty(told)]
+    for kind, text in shown_lines(preview):
+        lines.append(paint(text, *_COLOURS.get(kind, ())))
+    return lines
+
+
 def _pretty(value: Any) -> str:
-    return visible(value) if isinstance(value, str) else visible_json(value, indent=2)
+    return isolated(visible(value)) if isinstance(value, str) else shown_json(value, indent=2)
 
 
 def _short(text: Any) -> str:

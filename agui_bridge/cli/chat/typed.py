@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
-from agui_bridge.cli.chat.lines import drop_typed_ahead
-from agui_bridge.cli.chat.screen import Screen, Unread
-
-__all__ = ["CANCEL", "HELP", "QUIT", "Withdrawn", "is_slip", "read_all", "refuse", "typed"]
+from agui_bridge.cli.chat.screen import Screen, Unread, drop_typed_ahead
 
 CANCEL: Final = "/cancel"
 QUIT: Final = "/quit"

@@ -11,8 +11,6 @@ from agui_bridge.adapters import installed_adapters
 from agui_bridge.cli.faults import Command
 from agui_bridge.terminal import Terminal, paint
 
-__all__ = ["adapters"]
-
 
 @click.command(cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead.")

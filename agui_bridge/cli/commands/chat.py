@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agui_bridge.cli.addresses import read_address
 from agui_bridge.cli.faults import Command
-from agui_bridge.cli.headers import read_header
+from agui_bridge.cli.options import read_address, read_header
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal
 
 if TYPE_CHECKING:
     from agui_bridge.cli.chat.screen import Screen
-    from agui_bridge.client.dialects import ClientDialectName
-
-__all__ = ["chat"]
+    from agui_bridge.client.conversation import ClientDialectName
 
 
 @click.command(cls=Command)
@@ -105,7 +102,7 @@ def _endpoint(url: str, agent: str | None, headers: dict[str, str]) -> str:
         return url
     import httpx
 
-    from agui_bridge.cli.chat.refusals import SIGN_IN
+    from agui_bridge.cli.chat.loop import SIGN_IN
     from agui_bridge.client import HttpError, NotReached
 
     try:

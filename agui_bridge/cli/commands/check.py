@@ -13,12 +13,10 @@ from agui_bridge.cli.commands.serve import check_private
 from agui_bridge.cli.faults import Command, debug_option
 from agui_bridge.cli.options import targets_argument
 from agui_bridge.cli.target import Target
-from agui_bridge.engine.observing.presence import living, older_beside
+from agui_bridge.engine.presence import living, older_beside
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.opening import Preparation
 from agui_bridge.stores.servers import Servers
-
-__all__ = ["check"]
 
 
 @click.command(cls=Command)

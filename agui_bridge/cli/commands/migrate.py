@@ -9,12 +9,10 @@ import click
 
 from agui_bridge.cli.banner import store_label
 from agui_bridge.cli.faults import Command
-from agui_bridge.cli.progress import Progress
-from agui_bridge.cli.store_given import store_given, target_or_store
+from agui_bridge.cli.target import store_given, target_or_store
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.opening import Preparation, noting_preparation
-
-__all__ = ["migrate"]
+from agui_bridge.terminal import Progress
 
 
 @click.command(cls=Command)

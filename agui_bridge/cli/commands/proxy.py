@@ -23,8 +23,6 @@ from agui_bridge.engine.input.settings import Settings
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.yaml_files.document import read_yaml
 
-__all__ = ["proxy"]
-
 _PEERS = (
     *("langgraph", "adk", "agent-framework", "agno"),
     *("crewai", "mastra", "pydantic-ai", "strands", "ag2"),

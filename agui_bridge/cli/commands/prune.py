@@ -8,15 +8,13 @@ from typing import Final
 
 import click
 
-from agui_bridge.cli.ages import age_option
 from agui_bridge.cli.banner import store_label
 from agui_bridge.cli.faults import Command
-from agui_bridge.cli.progress import Progress
-from agui_bridge.cli.store_given import store_given, target_or_store
+from agui_bridge.cli.options import age_option
+from agui_bridge.cli.target import store_given, target_or_store
 from agui_bridge.stores.base import GrantStore, Store
 from agui_bridge.stores.open import open_store
-
-__all__ = ["prune"]
+from agui_bridge.terminal import Progress
 
 _AT_ONCE: Final = 1000
 """So that no transaction is long, and servers get their turn in between."""

@@ -16,8 +16,6 @@ from agui_bridge.cli.faults import Command
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.terminal import Terminal, paint
 
-__all__ = ["schema"]
-
 _SUFFIXES: Final = (".schema.json", ".json")
 
 

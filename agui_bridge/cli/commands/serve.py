@@ -22,10 +22,8 @@ from agui_bridge.cli.options import (
 from agui_bridge.cli.target import Target
 from agui_bridge.config.models import Launch
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.http.hosts import is_loopback
+from agui_bridge.http.endpoint import is_loopback
 from agui_bridge.logs import LogFormat, configure_logging
-
-__all__ = ["check_private", "listen", "serve"]
 
 logger: Final = logging.getLogger("agui_bridge")
 

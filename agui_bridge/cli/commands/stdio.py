@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import sys
-import threading
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -15,13 +11,8 @@ from agui_bridge.cli.faults import Command, debug_option
 from agui_bridge.cli.options import log_options, shared_flags, store_option
 from agui_bridge.cli.target import Target
 from agui_bridge.logs import configure_logging
-from agui_bridge.stdio import Pipes, serve_stdio, take_over_pipes
-
-__all__ = ["stdio"]
-
-logger: Final = logging.getLogger("agui_bridge")
-
-_LAST_SECONDS: Final = 5.0
+from agui_bridge.stdio.lines import Pipes, leaving_threads_behind, take_over_pipes
+from agui_bridge.stdio.server import serve_stdio
 
 
 @click.command(cls=Command)
@@ -54,18 +45,5 @@ def stdio(target: str, store: str | None, log_format: str | None, log_level: str
 
 
 async def _serve(bridge: Any, pipes: Pipes) -> None:
-    try:
+    with leaving_threads_behind():
         await serve_stdio(bridge, pipes)
-    finally:
-        # Everything is stored and answered. A tool's thread that never ends can't be cancelled,
-        # and Python would wait for it.
-        last = threading.Timer(_LAST_SECONDS, _leave_threads_behind)
-        last.daemon = True
-        last.start()
-
-
-def _leave_threads_behind() -> None:
-    logger.warning("a tool's thread does not end; it is left behind")
-    logging.shutdown()
-    sys.stderr.flush()
-    os._exit(0)

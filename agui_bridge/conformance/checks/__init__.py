@@ -7,16 +7,12 @@ from agui_bridge.conformance.checks.answering import ANSWERING
 from agui_bridge.conformance.checks.delegation import DELEGATION
 from agui_bridge.conformance.checks.draft_profile import DRAFT_PROFILE
 from agui_bridge.conformance.checks.ownership import OWNERSHIP
-from agui_bridge.conformance.checks.parallel import PARALLEL
 from agui_bridge.conformance.checks.pausing import PAUSING
-from agui_bridge.conformance.checks.racing import RACING
+from agui_bridge.conformance.checks.racing import PARALLEL, RACING
 from agui_bridge.conformance.checks.refusing import REFUSING
-from agui_bridge.conformance.checks.repeating import REPEATING
-from agui_bridge.conformance.checks.replaying import REPLAYING
+from agui_bridge.conformance.checks.repeating import REPEATING, REPLAYING
 from agui_bridge.conformance.checks.stopping import STOPPING
 from agui_bridge.conformance.checks.streaming import STREAMING
-
-__all__ = ["CHECKS"]
 
 _TABLES: Final = (
     STREAMING, PAUSING, ANSWERING, PARALLEL, REFUSING, REPLAYING, RACING, OWNERSHIP, STOPPING,

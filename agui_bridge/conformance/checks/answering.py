@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 
 from agui_bridge.conformance.check import Table
-from agui_bridge.conformance.evidence import shortened
+from agui_bridge.conformance.exchange import asks_about_a_call, shortened
 from agui_bridge.conformance.lab import Lab, Thread
 from agui_bridge.conformance.verdicts import Inapplicable, expect
-from agui_bridge.conformance.wire import asks_about_a_call
-
-__all__ = ["ANSWERING"]
 
 _TOOLS = "AG-UI 1.0, interrupt-resume: tool-bound interrupts"
 _STATUS = "AG-UI 1.0, interrupt-resume: resume entries"
@@ -160,3 +157,26 @@ async def bad_edit(lab: Lab) -> None:
         answer.expect_error(shown)
         later = await thread.answer("approve")
         await thread.expect_one_execution(f"no longer approvable: {later.told()}")
+
+
+@ANSWERING.check(
+    source="AG-UI 1.0 leaves it open; agui-bridge's contract, D26 and D27",
+    fix="Ask with the call's toolCallId, keep the call open, and carry it out once answered.",
+    needs=("amid", "executions"),
+    profile="agui-bridge",
+)
+async def asked_amid(lab: Lab) -> None:
+    """A call that asks in its middle is one call with one result, carried out once answered."""
+    thread = await lab.paused("amid")
+    asking, call = thread.answers[-1], thread.asked[0].get("toolCallId")
+    evidence = [shortened("the interrupt", thread.asked[0])]
+    began = [*asking.begun]
+    expect(call in began, f"it asks about the call {call!r}; it began {began}", evidence)
+    early = call in asking.calls("TOOL_CALL_RESULT")
+    expect(not early, "the call had a result before its question was answered", evidence)
+    await thread.expect_no_execution("it was carried out before its question was answered")
+    answer = await thread.answer("amid")
+    results = answer.calls("TOOL_CALL_RESULT").count(call)
+    expect(call not in answer.begun, "the call was begun again with its answer", evidence)
+    expect(results == 1, f"the call has {results} results: {answer.told()}", evidence)
+    await thread.expect_one_execution(answer.told())

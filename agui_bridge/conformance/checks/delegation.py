@@ -8,11 +8,9 @@ from typing import Any
 import httpx
 
 from agui_bridge.conformance.check import Table
-from agui_bridge.conformance.checks.stream_faults import expect_none, order_faults
+from agui_bridge.conformance.checks.streaming import expect_none, order_faults
 from agui_bridge.conformance.lab import Lab
 from agui_bridge.conformance.verdicts import expect, fail, require
-
-__all__ = ["DELEGATION"]
 
 _FRONTEND = "AG-UI 1.0, tool-calls: frontend tools"
 _SUBAGENTS = "AG-UI 1.0, subagents"

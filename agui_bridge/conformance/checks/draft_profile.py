@@ -7,11 +7,9 @@ from typing import Any
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.config import filled
+from agui_bridge.conformance.exchange import Answer
 from agui_bridge.conformance.lab import Lab, Thread
 from agui_bridge.conformance.verdicts import expect, require
-from agui_bridge.conformance.wire import Answer
-
-__all__ = ["DRAFT_PROFILE"]
 
 DRAFT_PROFILE = Table("draft", needs=("approval", "executions", "draft"))
 

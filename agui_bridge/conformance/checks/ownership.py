@@ -7,11 +7,9 @@ import uuid
 from typing import Any
 
 from agui_bridge.conformance.check import Table
+from agui_bridge.conformance.exchange import asks_about_a_call
 from agui_bridge.conformance.lab import Lab, Thread
 from agui_bridge.conformance.verdicts import Blocked, Inapplicable, expect, require
-from agui_bridge.conformance.wire import asks_about_a_call
-
-__all__ = ["OWNERSHIP"]
 
 _PINNED = "AG-UI 1.0, interrupt-resume: tool-bound interrupts; what was shown is what runs"
 _STORE = "AG-UI 1.0, interrupt-resume: a resume is a new run of the thread"
@@ -30,6 +28,7 @@ async def fresh_client(lab: Lab) -> None:
     thread = await lab.paused()
     answer = await thread.answer("approve", messages=[])
     await thread.expect_one_execution(answer.told())
+    answer.expect_success("the resumed run")
 
 
 @OWNERSHIP.check(
@@ -103,6 +102,7 @@ async def restart(lab: Lab) -> None:
     await _restart(lab)
     answer = await thread.answer("approve")
     await thread.expect_one_execution(answer.told())
+    answer.expect_success("the run that was resumed after the restart")
 
 
 @OWNERSHIP.check(

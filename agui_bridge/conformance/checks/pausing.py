@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from agui_bridge.conformance.check import Table
-from agui_bridge.conformance.evidence import shortened
-from agui_bridge.conformance.lab import Lab
+from agui_bridge.conformance.exchange import Event, asks_about_a_call, shortened, shown_call
+from agui_bridge.conformance.lab import Lab, asked_otherwise
 from agui_bridge.conformance.verdicts import Inapplicable, expect, fail, require
-from agui_bridge.conformance.wire import asks_about_a_call
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
-
-__all__ = ["PAUSING"]
 
 _INTERRUPTS = "AG-UI 1.0, interrupt-resume"
 
@@ -26,7 +24,8 @@ PAUSING = Table("pause", needs=("approval",))
 async def outcome(lab: Lab) -> None:
     """A run that stops to ask ends with the interrupt outcome: interrupts with id and reason."""
     answer = await lab.thread().say("approval")
-    expect(answer.outcome == "interrupt", f"the run ended with {answer.told()}")
+    ended = f"the run ended with {answer.told()}{asked_otherwise(answer)}"
+    expect(answer.outcome == "interrupt", ended)
     expect(answer.interrupts, "the interrupt outcome has no interrupts")
     for interrupt in answer.interrupts:
         for key in ("id", "reason"):
@@ -41,11 +40,28 @@ async def outcome(lab: Lab) -> None:
     profile="concepts",
 )
 async def snapshots(lab: Lab) -> None:
-    """STATE_SNAPSHOT and MESSAGES_SNAPSHOT come before the interrupt outcome."""
+    """STATE_SNAPSHOT and a MESSAGES_SNAPSHOT of all that was said come before the interrupt."""
     thread = await lab.paused()
-    kinds = thread.answers[-1].kinds
+    run, asked = thread.answers[-1], thread.asked[0]
     for kind in ("STATE_SNAPSHOT", "MESSAGES_SNAPSHOT"):
-        expect(kind in kinds, f"no {kind} in {kinds}")
+        expect(kind in run.kinds, f"no {kind} in {run.kinds}")
+    told = run.of("MESSAGES_SNAPSHOT")[-1]
+    evidence = [shortened("event", told), shortened("the interrupt", asked)]
+    given = told.get("messages")
+    messages = [m for m in given if isinstance(m, dict)] if isinstance(given, list) else []
+    expect(messages, "the MESSAGES_SNAPSHOT is empty: a client's page is, too", evidence)
+    said = thread.marker in str([m for m in messages if m.get("role") == "user"])
+    expect(said, "the MESSAGES_SNAPSHOT lacks the user's message", evidence)
+    call = asked.get("toolCallId")
+    if call is None:
+        return
+    shown = shown_call(messages, call)
+    if shown is None:
+        fail(f"the MESSAGES_SNAPSHOT lacks the call {call!r} that it asks about", evidence)
+    begun, arguments = run.begun.get(call), run.arguments(call)
+    for streamed, kept, what in ((begun, shown[0], "name"), (arguments, shown[1], "arguments")):
+        differ = f"the call's {what}: {streamed!r} was streamed, the snapshot has {kept!r}"
+        expect(streamed is None or streamed == kept, differ, evidence)
 
 
 @PAUSING.check(
@@ -98,31 +114,41 @@ async def no_execution(lab: Lab) -> None:
     await thread.expect_no_execution("executed before anybody answered")
 
 
-@PAUSING.check(
-    source=f"{_INTERRUPTS}: ids", fix="Mint an id for each interrupt.", needs=("parallel",)
-)
+@PAUSING.check(source=f"{_INTERRUPTS}: ids", fix="Mint an id for each interrupt, and each call.")
 async def unique_ids(lab: Lab) -> None:
-    """Two interrupts of one run have different ids, and different calls."""
-    answer = await lab.thread().say("parallel")
+    """Two interrupts of a thread have different ids and calls, at once or one after the other."""
+    if lab.config.prompts.parallel is not None:
+        answer = await lab.thread().say("parallel")
+        raised = len(answer.interrupts)
+        require(raised >= 2, f"prompts.parallel raised {raised} interrupt(s)")
+        _expect_different(answer.interrupts)
+    thread = await lab.paused()
+    await thread.answer("approve")
+    later = (await thread.say("approval")).interrupts
+    if not later and lab.config.prompts.parallel is None:
+        raise Inapplicable("prompts.approval raised no second question on its thread")
+    _expect_different([*thread.asked, *later])
+
+
+def _expect_different(interrupts: Sequence[Event]) -> None:
     for key in ("id", "toolCallId"):
-        require(
-            len(answer.interrupts) >= 2,
-            f"prompts.parallel raised {len(answer.interrupts)} interrupt(s)",
-        )
-        about = answer.interrupts if key == "id" else filter(asks_about_a_call, answer.interrupts)
+        about = interrupts if key == "id" else filter(asks_about_a_call, interrupts)
         values = [interrupt.get(key) for interrupt in about]
-        evidence = [shortened("an interrupt", interrupt) for interrupt in answer.interrupts]
+        evidence = [shortened("an interrupt", interrupt) for interrupt in interrupts]
         expect(len(set(values)) == len(values), f"the same {key} twice: {values}", evidence)
 
 
 @PAUSING.check(
     source=f"{_INTERRUPTS}: expiresAt",
     fix="Write it as 2026-01-31T12:00:00Z: a client takes what it can't read for never.",
-    needs=("expiring",),
 )
 async def expires_at(lab: Lab) -> None:
     """An expiresAt is a point in time in ISO 8601, with its offset from UTC."""
-    for interrupt in (await lab.paused("expiring")).asked:
+    expiring = lab.config.prompts.expiring is not None
+    asked = (await lab.paused("expiring" if expiring else "approval")).asked
+    if not expiring and "expiresAt" not in asked[0]:
+        raise Inapplicable("its approval has no expiresAt, and prompts.expiring is not set")
+    for interrupt in asked:
         given = interrupt.get("expiresAt")
         try:
             parsed = datetime.fromisoformat(str(given))

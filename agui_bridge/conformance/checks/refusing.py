@@ -8,11 +8,8 @@ import uuid
 from typing import Any
 
 from agui_bridge.conformance.check import Table
-from agui_bridge.conformance.lab import UNRELATED, Lab
-from agui_bridge.conformance.offers import forbids
+from agui_bridge.conformance.lab import UNRELATED, Lab, forbids
 from agui_bridge.conformance.verdicts import Need, expect
-
-__all__ = ["REFUSING"]
 
 _COVER = "AG-UI 1.0, interrupt-resume: coverage of open interrupts"
 _PAYLOAD = "AG-UI 1.0, interrupt-resume: the payload is validated against responseSchema"

@@ -9,11 +9,9 @@ import httpx
 
 from agui_bridge.conformance.check import Table
 from agui_bridge.conformance.config import filled
+from agui_bridge.conformance.exchange import Answer
 from agui_bridge.conformance.lab import Lab, Thread
 from agui_bridge.conformance.verdicts import Blocked, expect, require
-from agui_bridge.conformance.wire import Answer
-
-__all__ = ["STOPPING"]
 
 _CANCELLED = "AG-UI 1.0, lifecycle: the cancelled outcome"
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agui_bridge.conformance.check import Table
-from agui_bridge.conformance.checks.stream_faults import (
-    expect_none,
-    order_faults,
-    shape_faults,
-    unannounced_subagents,
-)
-from agui_bridge.conformance.evidence import shortened
+from agui_bridge.conformance.exchange import Answer, shortened
 from agui_bridge.conformance.lab import UNRELATED, Lab
-from agui_bridge.conformance.verdicts import Need, expect, fail, require
-from agui_bridge.conformance.wire import Answer
+from agui_bridge.conformance.verdicts import Blocked, Need, expect, fail, require
+from agui_bridge.protocol.verifier.verifier import Verifier
 from agui_bridge.protocol.versions import SPOKEN, parse_version
-
-__all__ = ["STREAMING"]
 
 _SSE = "AG-UI 1.0, http-sse"
 _LIFECYCLE = "AG-UI 1.0, lifecycle"
@@ -33,26 +26,51 @@ _FREE: Final = frozenset(
 """Members that hold JSON of somebody else's, which may have nulls."""
 
 
-async def _streams(lab: Lab) -> list[Answer]:
-    """A few streams as they are in any use: a pause, a refusal, answers of either kind."""
-    streams: list[Answer] = []
-    for how in ("approve", "deny"):
-        thread = await lab.paused()
-        await thread.write(UNRELATED)
-        await thread.answer(how)
-        streams += [answer for answer in thread.answers if 0 < answer.status < 400]
+@dataclass(frozen=True, slots=True)
+class _Streams:
+    """A few streams of an endpoint.
+
+    Attributes:
+        answers: of runs that began, never none.
+        note: what they lack, if anything, for the report.
+    """
+
+    answers: Sequence[Answer]
+    note: str | None = None
+
+
+async def _streams(lab: Lab) -> _Streams:
+    """Streams as they are in any use: text, a pause, a refusal, answers of either kind.
+
+    Raises:
+        Blocked: no run began.
+    """
+    seen: list[Answer] = []
+    note: str | None = None
     if lab.config.prompts.text is not None:
-        streams.append(await lab.thread().say("text"))
-    return streams
+        seen.append(await lab.thread().say("text"))
+    for how in ("approve", "deny"):
+        thread = lab.thread()
+        try:
+            await lab.paused(thread=thread)
+            await thread.write(UNRELATED)
+            await thread.answer(how)
+        except Blocked:
+            note = "judged without a question, since prompts.approval raised none"
+        seen += thread.answers
+    began = [answer for answer in seen if 0 < answer.status < 400]
+    require(began, f"no run began: {seen[-1].told()}")
+    return _Streams(began, note)
 
 
 @STREAMING.check(
     source=f"{_SSE}: framing",
     fix="Write `data: {json}\\n\\n`. Some libraries write CRLF, which clients can't read.",
 )
-async def framing(lab: Lab) -> None:
+async def framing(lab: Lab) -> str | None:
     """The stream is text/event-stream in UTF-8 with LF line ends, one JSON event per data field."""
-    for answer in await _streams(lab):
+    streams = await _streams(lab)
+    for answer in streams.answers:
         kind = answer.headers.get("content-type", "")
         expect(kind.partition(";")[0] == "text/event-stream", f"the content type is {kind!r}")
         expect(b"\r" not in answer.raw, "lines end with CR")
@@ -64,20 +82,23 @@ async def framing(lab: Lab) -> None:
         frames = answer.raw.decode().split("\n\n")
         several = [f for f in frames if sum(li.startswith("data:") for li in f.split("\n")) > 1]
         expect(not several, f"several data fields in one frame: {several[:1]}")
+    return streams.note
 
 
 @STREAMING.check(
     source=f"{_LIFECYCLE}: event types; optional members are omitted",
     fix="Build events with ag_ui.core or @ag-ui/core, and leave out what has no value.",
 )
-async def types(lab: Lab) -> None:
+async def types(lab: Lab) -> str | None:
     """Every event has the members that its type says, and no null for a missing one."""
-    for answer in await _streams(lab):
+    streams = await _streams(lab)
+    for answer in streams.answers:
         expect_none(shape_faults(answer.events))
         for event in answer.events:
             nulls = list(_nulls(event, str(event.get("type"))))
             shown = [shortened("event", event)]
             expect(not nulls, f"null instead of absent: {', '.join(nulls)}", shown)
+    return streams.note
 
 
 @STREAMING.check(
@@ -87,15 +108,15 @@ async def types(lab: Lab) -> None:
 async def order(lab: Lab) -> str | None:
     """A run begins with RUN_STARTED, closes what it opened, and ends once."""
     streams = await _streams(lab)
-    for answer in streams:
+    for answer in streams.answers:
         expect_none(order_faults(answer.events))
         expect(answer.broken is None, f"the stream broke off: {answer.broken}")
-    unannounced = [agent for answer in streams for agent in unannounced_subagents(answer.events)]
-    if not unannounced:
-        return None
+    named = [agent for answer in streams.answers for agent in unannounced_subagents(answer.events)]
+    if not named:
+        return streams.note
     return (
-        f"the sub-agent {unannounced[0]!r} is named without SUBAGENT_STARTED, as "
-        f"{len(set(unannounced))} in all: it is allowed, but clients can't show whose work it is"
+        f"the sub-agent {named[0]!r} is named without SUBAGENT_STARTED, as "
+        f"{len(set(named))} in all: it is allowed, but clients can't show whose work it is"
     )
 
 
@@ -103,9 +124,10 @@ async def order(lab: Lab) -> str | None:
     source=f"{_LIFECYCLE}: ids",
     fix="Copy threadId and runId of the input into RUN_STARTED and RUN_FINISHED.",
 )
-async def ids(lab: Lab) -> None:
+async def ids(lab: Lab) -> str | None:
     """Every run of a stream carries the input's threadId; the last one echoes its runId."""
-    for answer in await _streams(lab):
+    streams = await _streams(lab)
+    for answer in streams.answers:
         for event in answer.of("RUN_STARTED", "RUN_FINISHED"):
             thread = event.get("threadId")
             wanted = answer.sent["threadId"]
@@ -116,6 +138,7 @@ async def ids(lab: Lab) -> None:
                 run, wanted = last[0].get("runId"), answer.sent["runId"]
                 shown = [shortened("event", last[0])]
                 expect(run == wanted, f"{kind}: runId is {run!r}, not {wanted!r}", shown)
+    return streams.note
 
 
 @STREAMING.check(
@@ -214,3 +237,82 @@ def _nulls(value: Any, where: str) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _nulls(item, where)
+
+
+Event = Mapping[str, Any]
+
+
+_TOLD: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFault:
+    """One thing that is wrong with a stream.
+
+    Attributes:
+        message: what, and at which event.
+        evidence: that event and the one before it, shortened.
+    """
+
+    message: str
+    evidence: tuple[str, ...] = ()
+
+
+def order_faults(events: Sequence[Event]) -> list[StreamFault]:
+    """Every break of order, attribution or the rules of chunks.
+
+    Args:
+        events: of one response, in order; several runs may follow each other.
+    """
+    if not events:
+        return [StreamFault("there are no events")]
+    return [fault for rule, fault in _faults(events) if rule != "shape"]
+
+
+def shape_faults(events: Sequence[Event]) -> list[StreamFault]:
+    """Every member that does not hold what its type says."""
+    return [fault for rule, fault in _faults(events) if rule == "shape"]
+
+
+def expect_none(faults: Sequence[StreamFault]) -> None:
+    """Fail the check if there are faults.
+
+    Raises:
+        Failed: there are; it tells a few, and shows the events of the first.
+    """
+    if faults:
+        more = f" (and {len(faults) - _TOLD} more)" if len(faults) > _TOLD else ""
+        told = "; ".join(fault.message for fault in faults[:_TOLD])
+        fail(f"{told}{more}", faults[0].evidence)
+
+
+def unannounced_subagents(events: Sequence[Event]) -> list[str]:
+    """Sub-agents that events name before, or without, SUBAGENT_STARTED, which is allowed."""
+    announced: set[Any] = set()
+    found: dict[str, None] = {}
+    for event in events:
+        agent = event.get("subagentRunId")
+        if event.get("type") == "SUBAGENT_STARTED":
+            announced.add(agent)
+        elif isinstance(agent, str) and agent not in announced:
+            found[agent] = None
+    return list(found)
+
+
+def _faults(events: Sequence[Event]) -> Iterator[tuple[str, StreamFault]]:
+    verifier = Verifier("strict", lambda: "unnamed")
+    for number, event in enumerate(events):
+        if not isinstance(event.get("type"), str):
+            yield "shape", StreamFault(f"event {number} has no type", _around(events, number))
+            continue
+        for fault in verifier.take(dict(event)).faults:
+            said = f"event {number}: {fault.message}"
+            yield fault.rule, StreamFault(said, _around(events, number))
+    if unended := verifier.close():
+        said = f"{unended.message}, after {events[-1].get('type')}"
+        yield unended.rule, StreamFault(said, _around(events, len(events) - 1))
+
+
+def _around(events: Sequence[Event], number: int) -> tuple[str, ...]:
+    """An event and the one before it, shortened."""
+    return tuple(shortened(f"event {n}", events[n]) for n in (number - 1, number) if n >= 0)

@@ -21,17 +21,13 @@ from ag_ui.core import (
 )
 
 from agui_bridge.adapters import Run
-from agui_bridge.engine.input.agent import Agent
-from agui_bridge.engine.input.receipts import receipt_of
 from agui_bridge.engine.input.starting_conversation import StartingConversation
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission, receipt_of
 from agui_bridge.hooks import HookThreads
 from agui_bridge.protocol.answers.decisions import Answer, find_fault
 from agui_bridge.protocol.answers.from_message import Reply, extract_by_rule
-from agui_bridge.protocol.contract.requests import AutoResume, Entry, Request
+from agui_bridge.protocol.contract.requests import VIEW_REQUEST, AutoResume, Entry, Request
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer, ThreadStatus
-
-__all__ = ["question_in_words", "request_of"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -46,20 +42,33 @@ _THREADS: Final = HookThreads("extract")
 _NOT_UNDERSTOOD = "The message was not understood as an answer."
 _APPROVAL = "A tool call is approved or declined explicitly, not by a message."
 _RULED = "A tool call with an approval rule is decided on explicitly, not by a message."
+_SLEEPS = "The run sleeps until its time, and a message does not wake it."
 _SEVERAL = "Several questions are open: answer each of them explicitly."
 _NO_SCHEMA = "This question can't be answered by a message."
 _BEFORE = "The message does not follow the question."
 
 
-async def request_of(submission: Submission, incoming: StartingConversation) -> Request:
-    """An input as admission sees it, its message read as an answer where it may be one."""
+async def request_of(
+    submission: Submission, incoming: StartingConversation, elsewhere: bool = False
+) -> Request:
+    """An input as admission sees it, its message read as an answer where it may be one.
+
+    Args:
+        submission: the input.
+        incoming: what it brings to its thread.
+        elsewhere: whether another process holds the pause that the thread is in.
+    """
     return Request(
         entries=submission.parsed.entries,
         has_new_message=incoming.has_new_message,
         answers_singly=submission.parsed.dialect.answers_singly,
         brings=incoming.client.brings,
-        ends_with_input=incoming.client.ends_with_input,
-        acts_on_state=submission.agent.settings.acts_on_state,
+        ends_with_input=incoming.client.ends_with_input and not _asks_for_view(submission),
+        acts_on_state=submission.agent.settings.acts_on_state and not submission.looks,
+        looks=submission.looks,
+        wakes=submission.wakes,
+        takes_up=submission.takes_up,
+        elsewhere=elsewhere,
         brings_part=incoming.brings_part,
         receipt=receipt_of(submission),
         unnamed_answer=submission.parsed.unnamed_answer,
@@ -68,6 +77,12 @@ async def request_of(submission: Submission, incoming: StartingConversation) -> 
         principal=submission.principal,
         via=submission.via,
     )
+
+
+def _asks_for_view(submission: Submission) -> bool:
+    """Whether a tool's view asks for something: its page's list is nothing that it sends anew."""
+    props = submission.parsed.input.forwarded_props
+    return isinstance(props, Mapping) and isinstance(props.get(VIEW_REQUEST), Mapping)
 
 
 def _wanted(agent: Agent, input: RunAgentInput) -> bool:
@@ -110,6 +125,8 @@ async def _find_auto_resume(
 def _unanswerable(asks: Sequence[Interrupt]) -> str | None:
     if any(ask.lets_run for ask in asks):
         return _APPROVAL
+    if any(ask.is_timer for ask in asks):
+        return _SLEEPS
     if not all(ask.takes_message for ask in asks):
         return _RULED
     if len(asks) != 1:

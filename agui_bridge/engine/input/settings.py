@@ -8,25 +8,18 @@ from typing import Any, Final, Literal, get_args
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.dialects import DialectChoice
-from agui_bridge.protocol.input_limits import InputLimits
-from agui_bridge.protocol.json_values import MAX_DEPTH
-from agui_bridge.protocol.threads.going_back import GoingBackPolicy
-from agui_bridge.protocol.wire.refusals import RefusalChoice
-
-__all__ = [
-    "PER_AGENT",
-    "AutoResumePolicy",
-    "DisconnectPolicy",
-    "HistoryPolicy",
-    "Settings",
-    "bounds_of",
-]
+from agui_bridge.protocol.json_values import MAX_DEPTH, InputLimits
+from agui_bridge.protocol.threads.client_messages import GoingBackPolicy
+from agui_bridge.protocol.wire.run_events import RefusalChoice
 
 AutoResumePolicy = Literal["off", "on", "request"]
 """Whether a plain message may answer the open question; `request`: where the input says so."""
 
 DisconnectPolicy = Literal["stop", "continue"]
 """What a run does when its client goes away: end gracefully, or go on without it."""
+
+CheckpointPolicy = Literal["pause", "step"]
+"""What of a run outlives its process: what it had done by its last pause, or each step."""
 
 HistoryPolicy = Literal["server", "client"]
 """Whose message list is the context of a run."""
@@ -45,6 +38,7 @@ PER_AGENT: Final = frozenset(
         "max_memo_bytes",
         "max_result_bytes",
         "max_continuation_bytes",
+        "hold_seconds",
         "on_disconnect",
         "skip_unknown_interrupts",
         "history",
@@ -55,6 +49,7 @@ PER_AGENT: Final = frozenset(
         "read_only_tools",
         "acts_on_state",
         "page_actions",
+        "checkpoint",
     }
 )
 """Settings that an agent may have of its own; the others are one bridge's."""
@@ -68,6 +63,7 @@ _CHOICES: Final = {
     "skip_unknown_interrupts": (False, True),
     "acts_on_state": (False, True),
     "going_back": get_args(GoingBackPolicy),
+    "checkpoint": get_args(CheckpointPolicy),
 }
 _NONE: Final = ("expires_in", "text_interval")
 _COUNTS: Final = frozenset(
@@ -87,6 +83,7 @@ _COUNTS: Final = frozenset(
         "max_id_bytes",
         "max_runs_per_scope",
         "max_bytes_per_scope",
+        "max_held",
     }
 )
 _NAMES: Final = frozenset({"read_only_tools", "page_actions"})
@@ -106,9 +103,10 @@ class Settings:
 
     An agent may have its own flush_interval, text_interval, keep_alive, stall_timeout,
     stop_timeout, cancel_grace, expires_in, max_interrupts, max_thread_bytes, max_memo_bytes,
-    max_result_bytes, max_continuation_bytes, on_disconnect, skip_unknown_interrupts, history,
-    auto_resume, dialect, refusals, going_back, read_only_tools, acts_on_state and page_actions; the
-    others are the whole bridge's. (A shutdown waits for the bridge's cancel_grace.)
+    max_result_bytes, max_continuation_bytes, hold_seconds, on_disconnect, skip_unknown_interrupts,
+    history, auto_resume, dialect, refusals, going_back, read_only_tools, acts_on_state,
+    page_actions and checkpoint; the others are the whole bridge's. (A shutdown waits for the
+    bridge's cancel_grace.)
 
     Raises:
         ConfigurationError: a value makes no sense.
@@ -124,7 +122,8 @@ class Settings:
         keep_alive: a silent stream gets an SSE comment this often, or up to a twentieth earlier.
         stall_timeout: a client that takes nothing for this long counts as disconnected.
         stop_timeout: how long a graceful stop waits for a running tool.
-        sweep_interval: pause between two looks for lost runs and expired batches; 0 is never.
+        sweep_interval: pause between two looks for lost runs, expired batches, and runs that have
+            slept; 0 is never.
         stop_poll: pause between two looks for stop requests that other processes took.
         busy_patience: how long a new message on a busy thread waits before it is refused. The
             client may have aborted that run, and its new message be there before its disconnect.
@@ -161,6 +160,10 @@ class Settings:
             before they are read until their answer begins; what comes beyond that waits. Bodies of
             64 KiB are not counted. As many bytes of the scope's long threads are compared with
             inputs, or shown, at once.
+        hold_seconds: for so long an agent that can waits in its process with a question; then it is
+            ended, and goes on from what is stored. 0 is never.
+        max_held: questions with which agents wait in this process at once; of more the oldest is
+            let go.
         on_disconnect: policy of the plain AG-UI endpoint, whose clients abort by closing the
             connection.
         skip_unknown_interrupts: ignore resume entries that the thread never raised, as the
@@ -188,6 +191,9 @@ class Settings:
             the state that comes with it; else such an input shows the thread again.
         page_actions: names of the tools as whose calls a page tells what a person did in it (a
             click in an A2UI surface). Such a call and its result come to the agent as a message.
+        checkpoint: `pause`: a run whose process dies is lost. `step`: each act of a run is stored
+            before it begins, and its result before the next one begins, and another process takes
+            the run up from there. For function agents and chat agents.
     """
 
     lease_seconds: float = 30.0
@@ -219,6 +225,8 @@ class Settings:
     max_id_bytes: int = 1024
     max_runs_per_scope: int = 1000
     max_bytes_per_scope: int = 32 * 1024 * 1024
+    hold_seconds: float = 900.0
+    max_held: int = 64
     on_disconnect: DisconnectPolicy = "stop"
     skip_unknown_interrupts: bool = False
     history: HistoryPolicy = "server"
@@ -229,6 +237,7 @@ class Settings:
     read_only_tools: tuple[str, ...] = ()
     acts_on_state: bool = False
     page_actions: tuple[str, ...] = ("log_a2ui_event",)
+    checkpoint: CheckpointPolicy = "pause"
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense here, not in the middle of a run."""

@@ -5,6 +5,7 @@ Source: docs/contract.md, "Messages and state".
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -12,31 +13,35 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from agui_bridge.engine.input.page_actions import with_actions
 from agui_bridge.engine.input.past import NO_PAST, Past
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.answers.unexecuted import NOT_GIVEN
 from agui_bridge.protocol.json_values import WireEvent, copied
-from agui_bridge.protocol.own_metadata import with_own_member, without_own
 from agui_bridge.protocol.threads.client_messages import (
     ClientMessages,
+    GoingBack,
     merge_client_messages,
     merge_for_client_history,
 )
-from agui_bridge.protocol.threads.content_parts import with_unknown_parts
-from agui_bridge.protocol.threads.going_back import GoingBack
+from agui_bridge.protocol.threads.content_parts import (
+    with_own_member,
+    with_unknown_parts,
+    without_own,
+)
 from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
-from agui_bridge.protocol.threads.messages.archived import archived_for, in_context, left_out
-from agui_bridge.protocol.threads.messages.places import told_alone
-from agui_bridge.protocol.threads.messages.stored import StoredMessages
-from agui_bridge.protocol.threads.messages.taken_back import taken_back_calls
+from agui_bridge.protocol.threads.messages.archived import (
+    StoredMessages,
+    archived_for,
+    calls_of,
+    in_context,
+    left_out,
+)
+from agui_bridge.protocol.threads.messages.taken_back import taken_back_calls, told_alone
 from agui_bridge.protocol.threads.records import Json, ThreadStatus
 from agui_bridge.protocol.turns import result_of
 from agui_bridge.protocol.verifier.shapes import wire_names
-
-__all__ = ["StartingConversation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,3 +393,64 @@ def _known_members(raw: Mapping[str, Json], message: BaseModel) -> dict[str, Jso
     unknown = (message.model_extra or {}).keys() - described
     known = message.model_dump(mode="json", by_alias=True, exclude=unknown)
     return with_unknown_parts(without_own(known), raw)
+
+
+Message = dict[str, Any]
+
+
+def with_actions(
+    sent: tuple[Message, ...], names: Collection[str], loaded: Loaded
+) -> tuple[Message, ...]:
+    """A client's list with a user message in place of each action's result.
+
+    AG-UI's A2UI middleware writes a click in a surface into the client's list as an assistant's
+    call of `log_a2ui_event` and its result. Neither is an assistant's word: the agent hears of
+    it as a message of the person, once for each call. Source: docs/contract.md, I3 and I4.
+
+    Args:
+        sent: the list.
+        names: of the tools as whose calls actions are told.
+        loaded: the thread: a call that it has is no action.
+    """
+    if not names:
+        return sent
+    actions = {
+        call["id"]: call["function"]
+        for call in calls_of(message for message in sent if message.get("role") == "assistant")
+        if call["function"]["name"] in names
+    }
+    if not actions:
+        return sent
+    carriers = StoredMessages.of(loaded.messages).carriers
+    return tuple(
+        _as_message(message, actions[call])
+        if (call := message.get("toolCallId")) in actions and call not in carriers
+        else message
+        for message in sent
+    )
+
+
+def _as_message(result: Mapping[str, Any], function: Mapping[str, Any]) -> Message:
+    call, name, arguments = result["toolCallId"], function["name"], function["arguments"]
+    message = {
+        "id": f"action:{call}",
+        "role": "user",
+        "content": _text(result.get("content")) or f"{name} {arguments}",
+    }
+    action = {"name": name, "toolCallId": call, "arguments": _value(arguments)}
+    return with_own_member(message, "action", action)
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts: Sequence[Any] = content if isinstance(content, list) else ()
+    return "".join(part["text"] for part in parts if part.get("type") == "text")
+
+
+def _value(arguments: str) -> Any:
+    """What the arguments say; their text where that is no JSON."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments

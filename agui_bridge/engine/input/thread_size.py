@@ -9,16 +9,15 @@ import logging
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from agui_bridge.engine.input.past import Past
 from agui_bridge.engine.input.starting_conversation import StartingConversation
+from agui_bridge.engine.input.submission import Submission
 from agui_bridge.frozen import dataclass
-from agui_bridge.protocol.input_limits import beyond
-from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.json_values import WireEvent, beyond
 from agui_bridge.protocol.threads.history import History, StoredMessage
-from agui_bridge.protocol.threads.messages.sizes import SOON, bytes_of, oldest_turns
-from agui_bridge.protocol.threads.messages.stored import StoredMessages, size_of
-from agui_bridge.protocol.wire.thread_size import told_size
-
-__all__ = ["ThreadSize", "check_brought"]
+from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.messages.archived import StoredMessages, size_of
+from agui_bridge.protocol.threads.messages.sizes import SOON, bytes_of, oldest_turns, told_size
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -29,17 +28,20 @@ _MESSAGE: Final = 512
 """Bytes that a message takes besides what its members hold, at most: their names."""
 
 
-def check_brought(incoming: StartingConversation, most: int) -> None:
-    """Refuse what would not fit though all else left.
+def bring(loaded: Loaded, submission: Submission, past: Past) -> StartingConversation:
+    """What an input brings to its thread, unless that would not fit though all else left.
 
     Args:
-        incoming: what an input brings.
-        most: bytes of a thread as JSON.
+        loaded: the thread.
+        submission: the input.
+        past: what else of the thread it is compared with.
 
     Raises:
         Refused: PAYLOAD_TOO_LARGE; nothing has changed.
     """
+    incoming = StartingConversation.of(loaded, submission, past)
     brought = (*incoming.client.added, *incoming.client.late)
+    most = submission.agent.settings.max_thread_bytes
     if brought and not _is_small(brought, most) and (size := bytes_of(brought)) > most:
         raise beyond(
             "PAYLOAD_TOO_LARGE",
@@ -49,6 +51,7 @@ def check_brought(incoming: StartingConversation, most: int) -> None:
             unit="bytes as JSON",
             setting="max_thread_bytes",
         )
+    return incoming
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from agui_bridge.adapters import HandoffResults, Run
-from agui_bridge.adapters import Resume as AdapterResume
-from agui_bridge.engine.input.agent_messages import AgentMessages
-from agui_bridge.engine.input.askers import askers_of
-from agui_bridge.engine.input.held_context import with_held_context
-from agui_bridge.engine.input.receipts import receipt_of
+from ag_ui.core import RunAgentInput
+
+from agui_bridge.adapters import HandoffResults, Resume as AdapterResume, Run
 from agui_bridge.engine.input.settings import Settings
 from agui_bridge.engine.input.starting_conversation import StartingConversation
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Submission, receipt_of, with_held_context
 from agui_bridge.engine.input.thread_size import ThreadSize
-from agui_bridge.engine.run.context import Context
-from agui_bridge.engine.run.decided_calls import tell_edits
+from agui_bridge.engine.run.context import AgentMessages, Context, askers_of
 from agui_bridge.engine.run.leases import Owner
 from agui_bridge.frozen import dataclass
-from agui_bridge.protocol.answers.decisions import Cancel, Decision, decide
-from agui_bridge.protocol.answers.unanswered_calls import answer_batch, answer_calls
-from agui_bridge.protocol.answers.unexecuted import EXPIRED, NOT_GIVEN, UNTOLD
+from agui_bridge.protocol.answers.decisions import Approve, Cancel, Decision, decide
+from agui_bridge.protocol.answers.unexecuted import (
+    EXPIRED,
+    NOT_GIVEN,
+    UNTOLD,
+    answer_batch,
+    answer_calls,
+)
 from agui_bridge.protocol.contract.requests import Resume, Start
 from agui_bridge.protocol.contract.transitions import Change, claim_resume, claim_start
 from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.completed_part import CompletedPart
 from agui_bridge.protocol.threads.content_parts import known_messages
 from agui_bridge.protocol.threads.history import History, StoredMessage
-from agui_bridge.protocol.threads.kept import Kept
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
@@ -35,11 +38,97 @@ from agui_bridge.protocol.threads.records import (
     Json,
     RunLease,
     ThreadRecord,
+    lease_token,
 )
-from agui_bridge.protocol.wire.kept_turns import told_kept
+from agui_bridge.protocol.turns import with_executed, with_proposed
+from agui_bridge.protocol.wire.run_events import activity_types, told_kept
 from agui_bridge.stores.base import Committed
 
-__all__ = ["Claim", "Opening"]
+# --- the calls that people decided on, until each has its result ---
+#
+# Whether one may run is judged where it would: `tool_gate`, `agents.function.policy_gate`. What
+# people made of their arguments is told in the conversation, as it is executed.
+
+
+class DecidedCalls:
+    """What is left to be carried out of what people approved.
+
+    Args:
+        interrupts: the interrupts that are about calls, by the id of the call.
+        carried: calls that were approved earlier and have not run yet, because that run paused
+            again first; without those that this one asks about.
+        decisions: what was decided now, by interrupt id.
+
+    Attributes:
+        asked_about: the interrupts, by the id of the call, whatever has become of them.
+        carried: those of the carried calls without a result.
+    """
+
+    __slots__ = ("_decisions", "_interrupts", "asked_about", "carried")
+
+    def __init__(
+        self,
+        interrupts: Mapping[str, str],
+        carried: Sequence[str],
+        decisions: Mapping[str, Decision],
+    ) -> None:
+        self.asked_about: Mapping[str, str] = interrupts
+        self._interrupts = dict(interrupts)
+        self._decisions = decisions
+        self.carried: list[str] = list(carried)
+
+    @property
+    def approved(self) -> dict[str, str]:
+        """The interrupts whose calls were approved now and have no result, by call id."""
+        decisions = self._decisions
+        return {c: i for c, i in self._interrupts.items() if isinstance(decisions[i], Approve)}
+
+    def __contains__(self, call_id: str) -> bool:
+        """Whether the result of a call is one that somebody waits for."""
+        return call_id in self._interrupts or call_id in self.carried
+
+    def settle(self, call_id: str) -> str | None:
+        """Take a call out, which has its result now; gives the interrupt about it, if any."""
+        self.carried = [call for call in self.carried if call != call_id]
+        return self._interrupts.pop(call_id, None)
+
+
+def tell_edits(
+    history: History, asks: Mapping[str, Interrupt], decisions: Mapping[str, Decision]
+) -> None:
+    """Put the edited arguments into the calls that they are for.
+
+    With the claim already: whatever becomes of the run, what may have been executed stands there.
+
+    Args:
+        history: the conversation.
+        asks: the questions, by interrupt id.
+        decisions: what was decided on them.
+    """
+    for call_id, approved in _edited(asks, decisions).items():
+        arguments = json.dumps(approved.args, ensure_ascii=False)
+        history.rewrite_call(call_id, partial(with_executed, call_id=call_id, arguments=arguments))
+
+
+def take_edits_back(
+    history: History, asks: Mapping[str, Interrupt], decisions: Mapping[str, Decision]
+) -> None:
+    """Put the proposed arguments back: nothing was executed, and the questions are open again."""
+    for call_id in _edited(asks, decisions):
+        history.rewrite_call(call_id, partial(with_proposed, call_id=call_id))
+
+
+def _edited(asks: Mapping[str, Interrupt], decisions: Mapping[str, Decision]) -> dict[str, Approve]:
+    return {
+        call.id: decision
+        for ask, decision in decisions.items()
+        if isinstance(decision, Approve)
+        and (call := asks[ask].tool_call) is not None
+        and decision.args != call.args
+    }
+
+
+# --- the claim ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +141,13 @@ class Opening:
             nobody had answered, or meanwhile by the sweeper. First why nothing was taken back,
             where its list ends early.
         told_alone: how many messages it is told before it is told all; None where it need not be.
+        activities: types of the activities that the thread has had, those taken back too.
     """
 
     level: bool
     repairs: tuple[WireEvent, ...]
     told_alone: int | None = None
+    activities: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +184,9 @@ class Claim:
         ruling: Start | Resume,
         settings: Settings,
         mint: Callable[[], str],
+        process: str,
     ) -> Claim:
-        """Work out the claim of an admitted input."""
+        """Work out the claim of an admitted input; its lease names the process."""
         loaded = incoming.loaded
         history = incoming.open_history(rewind=isinstance(ruling, Start))
         level = incoming.is_level(history, has_state=submission.parsed.has_state)
@@ -115,9 +207,8 @@ class Claim:
             history.apply({"type": "STATE_SNAPSHOT", "snapshot": submission.parsed.input.state})
         decisions = _decisions(submission, loaded, ruling) if isinstance(ruling, Resume) else {}
         tell_edits(history, loaded.interrupts, decisions)
-        lease = RunLease(
-            submission.run_id, mint(), 0.0, submission.principal.actor, receipt_of(submission)
-        )
+        token, actor = lease_token(process, mint()), submission.principal.actor
+        lease = RunLease(submission.run_id, token, 0.0, actor, receipt_of(submission))
         size = ThreadSize.of(
             history,
             incoming,
@@ -140,6 +231,7 @@ class Claim:
                 level,
                 (*told_kept(incoming.client.kept), *repairs),
                 None if level else incoming.told_alone(history),
+                activity_types(stored.message for stored in loaded.messages),
             ),
             size=size,
             context=context,
@@ -147,8 +239,8 @@ class Claim:
 
     @property
     def asked_about(self) -> dict[str, str]:
-        """The interrupts that are about tool calls, by the id of the call."""
-        asks = self.interrupts.values()
+        """The interrupts that are about tool calls without a result, by the id of the call."""
+        asks = (ask for ask in self.interrupts.values() if ask.id in self.decisions)
         return {ask.tool_call.id: ask.id for ask in asks if ask.tool_call is not None}
 
     @property
@@ -158,48 +250,71 @@ class Claim:
         others = {*self.asked_about, *self.change.record.pending_calls, *calls.answered}
         return [call for call in calls.ids if call not in others]
 
-    def run_of(self, committed: Committed, owner: Owner) -> Run:
-        """The run as the adapter sees it, once the claim is committed."""
-        record, unheard = committed.record, self._unheard()
+    def run_of(self, committed: Committed, owner: Owner, *, held: bool = False) -> Run:
+        """The run as the adapter sees it, once the claim is committed.
+
+        Args:
+            committed: the claim.
+            owner: the run's.
+            held: whether this process held the pause until then.
+        """
+        record = committed.record
         raw = self.incoming.for_agent(
             self.history, self.submission.agent.settings.history, self.context.left_out
         )
-        brought, history = self._brought(), self.history
+        told, history = self.told, self.history
         run = Run(
             agent=self.submission.agent.name,
             thread_id=self.submission.key.thread,
             run_id=self.submission.run_id,
-            input=with_held_context(self.submission.parsed.input, self.incoming.loaded.record),
+            input=self.input,
             principal=self.submission.acts_as,
             state=record.state,
             closed=record.closed,
             conversation=lambda: history.messages,
             raw_messages=AgentMessages(raw),
-            raw_new_messages=AgentMessages([*unheard, *brought]),
-            silent=self._is_silent([*unheard, *brought]),
+            raw_new_messages=AgentMessages(told),
+            silent=self.is_silent(told),
+            checkpoints=record.checkpoint is not None,
             check_lease=owner.check,
             policy=self.submission.agent.policy,
             mint=owner.mint,
+            now=owner.time.now,
             memo=self._memo(record, raw),
+            left=record.watch and record.watch.note,
+            looks=self.submission.looks,
             superseded=_not_among(raw, record.rewound),
             archived=record.archived,
             unkept=self._unkept(record, raw),
             known_calls=[*self.history.calls.ids, *record.gone_calls],
         )
+        if self.submission.takes_up:
+            return run
         if self.interrupts and record.batch is not None:
             answers = {self.interrupts[i].native_id: d for i, d in self.decisions.items()}
-            told = known_messages(unheard) if self._by_message else run.new_messages
+            brought = known_messages(self._unheard()) if self._by_message else run.new_messages
             run.resume = AdapterResume(
                 record.batch.continuation,
                 answers,
-                told,
+                brought,
                 _others(self.submission, self.incoming.loaded),
+                held,
             )
         elif self.incoming.handoff is not None and self.incoming.results:
             untold = dict.fromkeys(self.incoming.not_given, NOT_GIVEN)
             results = {**self.incoming.results, **untold}
             run.handoff = HandoffResults(self.incoming.handoff, results)
         return run
+
+    @property
+    def input(self) -> RunAgentInput:
+        """The input as its agent gets it."""
+        return with_held_context(self.submission.parsed.input, self.incoming.loaded.record)
+
+    @property
+    def told(self) -> list[WireEvent]:
+        """The messages that are new to the agent."""
+        return [*self._unheard(), *self._brought()]
 
     def _brought(self) -> list[WireEvent]:
         """The messages that the input adds, as they are stored, and what it tries again."""
@@ -213,7 +328,7 @@ class Claim:
         stored = {m["id"]: m for m in self.history.messages if m["id"] in added}
         return [stored.get(id, message) for id, message in added.items()]
 
-    def _is_silent(self, told: Sequence[WireEvent]) -> bool:
+    def is_silent(self, told: Sequence[WireEvent]) -> bool:
         """Whether the run begins with nothing that anybody says."""
         if self.interrupts or (self.incoming.handoff is not None and self.incoming.results):
             return False
@@ -228,7 +343,7 @@ class Claim:
     ) -> list[Mapping[str, Json]]:
         """What a framework's own history may lack; the application's results it gets anyway."""
         now = self.history.messages
-        lacking = Kept.lacks(record.kept, self.incoming.loaded.messages, now)
+        lacking = CompletedPart.lacks(record.kept, self.incoming.loaded.messages, now)
         late = {message["toolCallId"] for message in self.incoming.client.late}
         lacking |= {m["id"] for m in now if m["role"] == "tool" and m["toolCallId"] in late}
         lacking -= {message["id"] for message in self.incoming.client.added}

@@ -11,11 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from agui_bridge.adapters import Run
-from agui_bridge.engine.run.execution import Execution
 from agui_bridge.hooks import HookThreads
-from agui_bridge.protocol.threads.run_ends import Ending, EndReason, Finished, Stopped
-
-__all__ = ["RunEndHook", "tell_run_end"]
+from agui_bridge.protocol.threads.run_ends import EndReason
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -29,15 +26,14 @@ _PATIENCE: Final = 30.0
 """Seconds after which a hook is left: behind one that hangs, the others would not be told."""
 
 
-async def tell_run_end(hooks: Sequence[RunEndHook], execution: Execution, ending: Ending) -> None:
+async def tell_run_end(hooks: Sequence[RunEndHook], run: Run, reason: EndReason) -> None:
     """Call the hooks one after the other; what one raises is logged and ends nothing.
 
     Args:
         hooks: whom to tell.
-        execution: the run, whose end is stored (or can't be).
-        ending: how it ended in truth.
+        run: the run, whose end is stored (or can't be).
+        reason: why it is over.
     """
-    run, reason = execution.run, _reason(execution, ending)
     for hook in hooks:
         limit = asyncio.timeout(_PATIENCE)
         try:
@@ -47,15 +43,3 @@ async def tell_run_end(hooks: Sequence[RunEndHook], execution: Execution, ending
             name = getattr(hook, "__qualname__", type(hook).__name__)
             what = f"was cancelled after {_PATIENCE:g} s" if limit.expired() else "failed"
             logger.exception("on_run_end hook %s %s (run %r)", name, what, run.run_id)
-
-
-def _reason(execution: Execution, ending: Ending) -> EndReason:
-    match ending:
-        case Stopped():
-            return EndReason.USER_INTERRUPTED
-        case Finished() if execution.pause is not None:
-            return EndReason.INTERRUPTED
-        case Finished():
-            return execution.run.end_reason or EndReason.SUCCESS
-        case _:
-            return execution.run.end_reason or EndReason.ERROR_OCCURRED

@@ -1,8 +1,29 @@
 """One claimed run, from the claim to its end.
 
-The run is its own task and outlives its connection. It drives the adapter (`_pump`),
-and looks after stops, disconnects and lost leases (`_supervise`); a `Keeper` keeps the lease and
-the store up to date. Whatever happens, it ends by telling the store first and the client second.
+The run is its own task and outlives its connection. From the claim to the end this process owns the
+thread, for as long as its lease holds, and all that it writes goes through one door (`Owner`). Of
+the parts of a run, each may do this:
+
+| part | does | writes |
+|---|---|---|
+| `Claim` | works out what the run begins with | the claim, by compare-and-swap |
+| `_pump` | drives the adapter, one item after the other | before the next: what it leaves |
+| `Transcript` | folds what is said, then tells it | before it is told: results of approved calls |
+| `Keeper` | looks at what is not written, and at the lease | behind: the rest; renews the lease |
+| `_supervise` | heeds stops, leaving clients, a lost lease | that the run is being stopped |
+| `RunEnd` | ends what the adapter has ended | the end, once, before it is told |
+
+`Execution` has them follow each other: claimed → driven → ended → over. The adapter's task is done,
+or left behind without its lease, before the end is made, and the keeper looks no more: at the end
+nobody else writes. What is refused or fails before it becomes an `Ending`:
+
+| what fails | the run ends as |
+|---|---|
+| the adapter, or what it yields | failed; stopped, if a stop was asked for |
+| the adapter before the framework had the answers | undelivered: they are open again |
+| the store does not answer for a result that must be stored first | lost, `STORE_UNAVAILABLE` |
+| the lease is over or another's | lost: nothing is written any more |
+| the end itself | see `run_end` |
 """
 
 from __future__ import annotations
@@ -11,50 +32,90 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
-from ag_ui.core import ToolCallResultEvent
-
-from agui_bridge.adapters import Handoff, Pause, Run, close_items
-from agui_bridge.engine.input.agent import Agent
-from agui_bridge.engine.input.submission import Submission
-from agui_bridge.engine.observing.telemetry import InputTelemetry
-from agui_bridge.engine.run.claim import Claim, Opening
+from agui_bridge.adapters import Checkpoint, Handoff, Pause, Run, close_items
+from agui_bridge.engine.input.settings import DisconnectPolicy
+from agui_bridge.engine.input.submission import Agent, Submission
+from agui_bridge.engine.repository import Repository
+from agui_bridge.engine.run.claim import Claim
 from agui_bridge.engine.run.context import Context
-from agui_bridge.engine.run.decided_calls import DecidedCalls
-from agui_bridge.engine.run.ending_after import ending_after
+from agui_bridge.engine.run.holds import Holds, close_waiting
 from agui_bridge.engine.run.keeper import Keeper
 from agui_bridge.engine.run.leases import Owner
-from agui_bridge.engine.run.listeners import Listeners
+from agui_bridge.engine.run.notes import check_size, watch_of
+from agui_bridge.engine.run.refused_request import failure_of
+from agui_bridge.engine.run.run_end import RunEnd
+from agui_bridge.engine.run.transcript import OpenCalls, Transcript
 from agui_bridge.engine.streaming.event_stream import EventStream
-from agui_bridge.engine.streaming.folding import fold
-from agui_bridge.engine.streaming.signal import Signal
+from agui_bridge.engine.streaming.pipe import Pipe, Signal
+from agui_bridge.engine.telemetry import InputTelemetry
 from agui_bridge.errors import (
     AgentMistake,
     Fenced,
     NotDelivered,
     StoreUnavailable,
 )
-from agui_bridge.protocol.answers.decisions import Approve, Decision
-from agui_bridge.protocol.contract.transitions import Change, flush
-from agui_bridge.protocol.json_values import WireEvent, clean_text
-from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
-from agui_bridge.protocol.threads.history import History, StoredMessage
-from agui_bridge.protocol.threads.records import Interrupt, StopRequest, ThreadRecord
-from agui_bridge.protocol.threads.run_ends import Ending, Lost, Stopped
-from agui_bridge.protocol.wire.run_events import messages_snapshot, state_snapshot
+from agui_bridge.protocol.json_values import clean_text
+from agui_bridge.protocol.threads.history import History
+from agui_bridge.protocol.threads.records import Interrupt, Json, StopRequest
+from agui_bridge.protocol.threads.run_ends import (
+    Ending,
+    EndReason,
+    Finished,
+    Lost,
+    Stopped,
+    Undelivered,
+)
 from agui_bridge.protocol.wire.sse import encode, encode_text
 
-__all__ = ["Execution"]
+# --- who wants to see a run's end ---
+
+
+class Listeners:
+    """The client that began a run, and those who came later: they follow its stream, or wait.
+
+    Args:
+        pipe: of the first client.
+        policy: what happens to the run once nobody listens.
+        changed: called when somebody has left.
+    """
+
+    __slots__ = ("_changed", "_later", "_pipe", "_policy")
+
+    def __init__(self, pipe: Pipe, policy: DisconnectPolicy, changed: Callable[[], None]) -> None:
+        self._pipe = pipe
+        self._policy = policy
+        self._changed = changed
+        self._later = 0
+
+    @contextmanager
+    def present(self) -> Iterator[None]:
+        """Be one of them."""
+        self._later += 1
+        try:
+            yield
+        finally:
+            self._later -= 1
+            self._changed()
+
+    @property
+    def deserted(self) -> bool:
+        """Whether the run is to stop, because the last one has left."""
+        return self._policy == "stop" and self._pipe.detached and not self._later
+
+
+# --- the execution ---
 
 logger: Final = logging.getLogger("agui_bridge")
 
-_BURST = 256
+_BURST: Final = 256
 """Items of an agent that never suspends, before others have their turn: a millisecond's worth."""
 
-
-_SOONEST_TEXT = 0.1
+_SOONEST_TEXT: Final = 0.1
 """Seconds between two looks at what a run is saying, at least: all of the process look then."""
 
 
@@ -63,23 +124,27 @@ class Execution:
 
     Attributes:
         agent: who answers.
+        watch: observes it.
         owner: the lease and the owner's writes.
+        stream: what the client is told.
         run: what the adapter sees.
+        said: what the run says, on its way to the store and the client.
         history: the thread's messages and state as the run changes them.
-        lifecycle: the order of the run's events.
-        claimed: the interrupts that this run carries out, by id, as last written.
-        decisions: what was decided on them, by interrupt id.
-        calls: what was approved and is to be carried out.
-        context: what of the conversation the agent is sent.
-        partial: text of a message that a stop cut off.
         listeners: who wants to see its end.
         over: set once the run's end is stored (or can't be).
         joinable: whether others may still follow its stream: its end is not being made.
-        unsent: a result of the history that the stream has not told yet.
+        asked: the questions that it ended with, as they are stored.
         goes_on: the input that carries its pause on, where nobody has to answer it.
-        opening: what the client is told first.
-        heard: whether the agent has got what the run brings, as far as one can tell.
+        partial: text of a message that a stop cut off.
     """
+
+    __slots__ = (
+        *("_abandoned", "_announcing", "_calls", "_context", "_heard", "_holds", "_keeper"),
+        *("_noted",),
+        *("_owed", "_pause", "_reached", "_signal", "_stop_timeout", "_unwanted"),
+        *("agent", "asked", "goes_on", "history", "joinable", "listeners", "over", "owner"),
+        *("partial", "run", "said", "stream", "watch"),
+    )
 
     def __init__(
         self,
@@ -88,8 +153,8 @@ class Execution:
         stream: EventStream,
         run: Run,
         claim: Claim,
-        *,
         keeper: Keeper,
+        holds: Holds,
         watch: InputTelemetry,
     ) -> None:
         self.agent: Agent = submission.agent
@@ -97,81 +162,156 @@ class Execution:
         self.owner = owner
         self.stream = stream
         self.run = run
+        self._signal = Signal()
+        relayed = self.agent.adapter.capabilities.relays
+        # The result of an approved call may be what kept a stop waiting.
+        self.said: Transcript = Transcript(
+            claim, owner, stream, relayed=relayed, settled=self._signal.set
+        )
         self.history: History = claim.history
-        self.claimed: dict[str, Interrupt] = dict(claim.interrupts)
-        self.decisions: Mapping[str, Decision] = claim.decisions
-        self.partial: str | None = None
         self.over: Signal = Signal()
         self.joinable: bool = True
-        self.unsent: WireEvent | None = None
-        self.heard: bool = True
+        self.asked: tuple[Interrupt, ...] = ()
         self.goes_on: Submission | None = None
-        self.pause: Pause | None = None
-        self.handoff: Handoff | None = None
-        messages = self.history.messages
-        self.lifecycle: Lifecycle = Lifecycle(
-            owner.mint,
-            known_calls=self.history.calls.ids,
-            settled_calls=self.history.calls.answered,
-            known_messages=self.history.ids,
-            known_activities=[m["id"] for m in messages if m["role"] == "activity"],
-            relayed=self._relayed,
-        )
-        # What others have is not kept again: with more than 29 attributes each execution would
-        # have a dict of its own, of 1.5 KB.
-        self._keeper = keeper
-        self.opening: Opening = claim.opening
-        self.context: Context = claim.context
-        self._told_state = self._delivered = self._abandoned = self._reached = False
-        self.calls: DecidedCalls = DecidedCalls(claim.asked_about, claim.carried, claim.decisions)
-        self._signal = Signal()
+        self.partial: str | None = None
         self.listeners: Listeners = Listeners(
             stream.pipe, submission.on_disconnect, self._signal.set
         )
+        self._keeper = keeper
+        self._holds = holds
+        self._context: Context = claim.context
+        self._calls = OpenCalls(run, self.said)
+        self._noted = run.left
+        self._owed: Json = None
+        self._pause: Pause | None = None
+        self._abandoned = self._reached = False
+        self._heard = True
         self._announcing: asyncio.Task[None] | None = None
         self._stop_timeout = self.agent.settings.stop_timeout
+        self._unwanted = False
 
     # --- from outside ---
 
-    def request_stop(self, *, force: bool, timeout: float | None = None) -> None:
-        """Ask the run to end: gracefully within `timeout` seconds, or at once."""
+    @property
+    def approved_calls(self) -> tuple[str, ...]:
+        """Ids of the calls that were approved, are this run's to carry out, and have no result."""
+        return self._calls.approved
+
+    def request_stop(
+        self, *, force: bool, timeout: float | None = None, unwanted: bool = False
+    ) -> None:
+        """Ask the run to end: gracefully within `timeout` seconds, or at once.
+
+        Args:
+            force: whether nothing may be waited for.
+            timeout: seconds that a graceful stop may take; None: those of the settings.
+            unwanted: whether somebody wants nothing more of what the thread has begun. A client
+                that goes away, and a server that ends, say nothing of that.
+        """
+        self._unwanted = self._unwanted or unwanted
         if timeout is not None:
             self._stop_timeout = timeout
         self.run.stop.request(force=force, timeout=self._stop_timeout)
         self.stream.release()
         self._signal.set()
 
-    @property
-    def approved_calls(self) -> tuple[str, ...]:
-        """Ids of the calls that were approved, are this run's to carry out, and have no result."""
-        goes_on = self.resumed or self.run.handoff is not None
-        return (*self.calls.approved, *self.calls.carried) if goes_on else ()
+    def notice_stop(self, stop: StopRequest) -> None:
+        """Heed a stop request that another process took, or this one for a client that is gone."""
+        self._unwanted = self._unwanted or self._announcing is None
+        if not self.run.stop.requested or (stop.force and not self.run.stop.force):
+            timeout = max(0.0, stop.until - self.owner.time.now())
+            self.request_stop(force=stop.force, timeout=timeout)
 
-    def never_begun(self) -> frozenset[str]:
-        """Ids of the calls without a result that certainly nobody began to carry out.
+    def keep(self, threads: Repository) -> None:
+        """Have kept what the thread's next input is compared with, once the end is stored."""
+        threads.keep(self.owner.record, self.history, self.asked, self.owner.time)
 
-        The agent says so of them, they were cut off before their arguments were complete, or
-        were approved for an agent that this run never came to.
+    def is_stored(self, changed: Callable[[], None]) -> bool:
+        """Whether nothing is to be written now; if so, the next event calls `changed`, once.
+
+        What a run with checkpoints says is stored with the next of them, and never before: who
+        takes it up says it again.
         """
-        cut_off = (call.id for call in self.lifecycle.unanswered if call.cut_off)
-        unreached = () if self._reached else self.calls.approved
-        return frozenset((*self.run.not_begun, *cut_off, *unreached))
+        if self.run.checkpoints:
+            self.history.tell_next(changed)
+            return True
+        return self.history.is_stored(changed)
 
-    @property
-    def _relayed(self) -> bool:
-        return self.agent.adapter.capabilities.relays
+    async def write(self) -> None:
+        """Store what has finished so far, and what the run leaves by now.
 
-    @property
-    def resumed(self) -> bool:
-        """Whether this run carries out the answers to a pause."""
-        return bool(self.claimed)
+        Raises: as `Transcript.write`.
+        """
+        owed = None if self._unwanted else self._owed
+        left = partial(watch_of, self.agent, self.run) if owed is not None else None
+        await self.said.write(left=left)
+        if self._owed is owed:
+            self._owed = None
 
     # --- the whole of it ---
 
     async def carry_out(self) -> Ending:
-        """Run to the end, and give how it ended. Never raises for what the agent does."""
+        """Run to the end, store that and tell it.
+
+        Returns:
+            How the run really ended: storing its end may have failed.
+        """
+        driven = await self._drive()
+        if self._unwanted and isinstance(driven, Stopped):
+            self.run.left = None
+        resume = self.run.resume
+        if resume is not None and resume.held and not self._reached:
+            # What waits for the last pause was to be this run's, which never came to it.
+            await close_waiting(self.agent, resume.continuation, "stopped")
+        held = await self._holds.reserve(self.owner.key, self.agent, self._pause, driven)
+        end = RunEnd(
+            self.agent,
+            self.run,
+            self.said,
+            self._calls,
+            self._context,
+            pause=self._pause,
+            hold=held.token if held is not None else None,
+            reached=self._reached,
+            heard=self._heard,
+        )
+        try:
+            ending = await end.close(driven)
+        finally:
+            if held is not None:
+                self._holds.begin(held, self.owner.record, end.asked)
+            # An agent that outlives its run finds its lease over.
+            self.owner.lost = True
+            self.asked, self.goes_on, self.partial = end.asked, end.goes_on, end.partial
+            self.over.set()
+        if self.goes_on is None:
+            self.stream.pipe.close()
+        return ending
+
+    def reason(self, ending: Ending) -> EndReason:
+        """Why the run is over, for those who want to know."""
+        match ending:
+            case Stopped():
+                return EndReason.USER_INTERRUPTED
+            case Finished() if self._pause is not None:
+                return EndReason.INTERRUPTED
+            case Finished():
+                return self.run.end_reason or EndReason.SUCCESS
+            case _:
+                return self.run.end_reason or EndReason.ERROR_OCCURRED
+
+    # --- the adapter's items ---
+
+    async def _drive(self) -> Ending:
+        """Run the adapter, and give how it ended. Never raises for what the agent does."""
         self.stream.begin()
-        self._bring_up_to_date()
+        record = self.owner.record
+        if (stop := record.stop_requested) is not None and record.checkpoint is not None:
+            # It was asked of the run that was lost. What an open act did nobody knows.
+            if record.checkpoint.begun:
+                return Lost()
+            self.notice_stop(stop)
+        self.said.bring_up_to_date(goes_on=self.said.resumed or bool(self.approved_calls))
         pump = asyncio.create_task(self.watch.adapter(self.run, self._pump))
         pump.add_done_callback(lambda _: self._signal.set())
         settings = self.agent.settings
@@ -195,40 +335,25 @@ class Execution:
                 self._announcing.cancel()
                 await asyncio.gather(self._announcing, return_exceptions=True)
 
-    def _bring_up_to_date(self) -> None:
-        """Show the conversation first where the client can't know what this run builds on.
-
-        Results that were supplied come after it as events: a client puts an event's result
-        behind its call, but what a snapshot adds at the end of its list.
-        """
-        opening = self.opening
-        if opening.level and not (self.resumed or opening.repairs or self.approved_calls):
-            return
-        supplied = {event.get("messageId") for event in opening.repairs}
-        if opening.told_alone is not None:
-            alone = self.history.messages[: opening.told_alone]
-            self.stream.send(messages_snapshot([m for m in alone if m["id"] not in supplied]))
-        known = [m for m in self.history.messages if m["id"] not in supplied]
-        self.stream.snapshots(self.history.state, known)
-        self._told_state = True
-        for event in opening.repairs:
-            self.stream.send(event)
-
-    # --- the adapter's items ---
-
     async def _pump(self) -> None:
         self._reached = True
         items = self.agent.adapter.run(self.run)
-        pipe, lifecycle, history = self.stream.pipe, self.lifecycle, self.history
+        said, pipe, history = self.said, self.stream.pipe, self.history
+        lifecycle = said.lifecycle
         followers, since = self.stream.followers, 0
+        run = self.run
         try:
             async for item in items:
                 if self._abandoned:
                     # It was cancelled and goes on all the same: nobody listens any more.
+                    if isinstance(item, Pause) and item.held:
+                        await close_waiting(self.agent, item.continuation, "stopped")
                     return
-                if not self._delivered:
+                if run.left is not self._noted:
+                    await self._note()
+                if not said.delivered:
                     self.watch.first_item()
-                    await self.deliver()
+                    await said.deliver()
                 # Most of a stream are plain deltas, and nothing has to be awaited for them.
                 if type(item) is str and item and (speaking := lifecycle.speaking) is not None:
                     message, text = speaking, clean_text(item)
@@ -245,14 +370,18 @@ class Execution:
                     if followers:
                         self.stream.relay(chunk)
                 elif isinstance(item, Pause):
-                    self.pause = item
+                    if item.held and not self.agent.adapter.capabilities.holds:
+                        raise AgentMistake("Pause.held must be False: the adapter holds nothing.")
+                    self._pause = item
                     return
                 elif isinstance(item, Handoff):
-                    self.handoff = item
+                    self._calls.handoff = item
                     return
+                elif isinstance(item, Checkpoint):
+                    check_size(self.agent, item.continuation)
+                    await said.reach(item)
                 else:
-                    for event in lifecycle.feed(item):
-                        await self.emit(event)
+                    await said.emit(lifecycle.feed(item))
                 since += 1
                 if pipe.full or followers:
                     await self.stream.drained()
@@ -266,101 +395,20 @@ class Execution:
             raise AgentMistake("the agent called sys.exit()") from error
         finally:
             await close_items(items)
-        await self.deliver()
+        await said.deliver()
 
-    async def deliver(self) -> None:
-        """The framework has the answers now: say, once, which calls will not run."""
-        if self._delivered:
-            return
-        self._delivered = True
-        for interrupt_id, decision in self.decisions.items():
-            call = self.claimed[interrupt_id].tool_call
-            if call is not None and not isinstance(decision, Approve):
-                refusal = ToolCallResultEvent(
-                    message_id=self.owner.mint(),
-                    tool_call_id=call.id,
-                    content=decision.text,
-                    role="tool",
-                )
-                for event in self.lifecycle.feed(refusal):
-                    await self.emit(event)
+    async def _note(self) -> None:
+        """Store what the run leaves before it says anything more: lost, it could not tell.
 
-    async def emit(self, event: WireEvent) -> None:
-        """Fold an event into the history and send it; a decided call's result is stored first."""
-        kind, state = event["type"], self.history.state
-        if not fold(event, self.history, relayed=self._relayed):
-            return
-        if kind == "STATE_DELTA" and not self._told_state:
-            # A delta fits only the state that it was made from: the client must have that.
-            self.stream.send(state_snapshot(state))
-        if kind in ("STATE_DELTA", "STATE_SNAPSHOT"):
-            self._told_state = True
-        if kind == "TOOL_CALL_RESULT" and event["toolCallId"] in self.calls:
-            self.unsent = event
-            await self._settle(event["toolCallId"])
-            self.unsent = None
-        self.stream.send(event)
-
-    async def _settle(self, call_id: str) -> None:
-        """Store the result of an approved call, and that its interrupt is closed by it."""
-        asked = self.calls.settle(call_id)
-        await self.write(settled=[self.claimed[asked]] if asked is not None else ())
-        # What kept a stop waiting may be over.
-        self._signal.set()
-
-    async def write(self, settled: Sequence[Interrupt] = ()) -> None:
-        """Store what has finished so far.
-
-        Raises:
-            Fenced: the lease is over.
-            StoreUnavailable: the store did not answer; what was to be written is kept for the
-                next write.
+        What it takes away stays until its end is stored: lost, it would leave nothing.
         """
-        messages: list[StoredMessage] = []
-
-        def build(record: ThreadRecord, now: float) -> Change:
-            messages.extend(self.history.take_dirty())
-            change = flush(
-                record,
-                messages=messages,
-                state=self.history.take_state(),
-                settled=settled,
-                now=now,
-            )
-            self.claimed.update({row.id: row for row in change.interrupts})
-            return change
-
-        def undo() -> None:
-            self.history.put_back(messages)
-            self.history.apply({"type": "STATE_SNAPSHOT", "snapshot": self.history.state})
-            self.claimed.update({row.id: row for row in settled})
-
-        await self.owner.commit(build, undo)
+        self._noted = self._owed = self.run.left
+        if self._owed is not None:
+            # Nothing fails over a note, which comes with the next write then, or with the end.
+            with contextlib.suppress(StoreUnavailable):
+                await self.write()
 
     # --- beside it ---
-
-    def notice_stop(self, stop: StopRequest) -> None:
-        """Heed a stop request that another process took."""
-        if not self.run.stop.requested or (stop.force and not self.run.stop.force):
-            timeout = max(0.0, stop.until - self.owner.time.now())
-            self.request_stop(force=stop.force, timeout=timeout)
-
-    def _heed_client(self) -> None:
-        """Stop the run when its last listener went away, if that is its surface's policy.
-
-        Never between an approval and its result: what was approved is carried out.
-        """
-        if not self.listeners.deserted or self._announcing or self.approved_calls:
-            return
-        self.request_stop(force=False)
-        self._announcing = asyncio.create_task(self._announce_stop())
-
-    async def _announce_stop(self) -> None:
-        # So that the next input, which may be here already, waits for the end.
-        with contextlib.suppress(StoreUnavailable):
-            await self.owner.announce_stop(self._stop_timeout)
-
-    # --- how it ends ---
 
     async def _supervise(self, pump: asyncio.Task[None]) -> Ending:
         """Wait for the adapter's end, or bring it about."""
@@ -387,6 +435,21 @@ class Execution:
                 self.owner.notice_expiry()
         return self._ending(pump)
 
+    def _heed_client(self) -> None:
+        """Stop the run when its last listener went away, if that is its surface's policy.
+
+        Never between an approval and its result: what was approved is carried out.
+        """
+        if not self.listeners.deserted or self._announcing or self.approved_calls:
+            return
+        self.request_stop(force=False)
+        self._announcing = asyncio.create_task(self._announce_stop())
+
+    async def _announce_stop(self) -> None:
+        # So that the next input, which may be here already, waits for the end.
+        with contextlib.suppress(StoreUnavailable):
+            await self.owner.announce_stop(self._stop_timeout)
+
     def _patience_is_over(self, cancel_at: float) -> bool:
         """Whether a run that is to stop is cancelled now: nothing else would make it end."""
         stops_itself = self.agent.adapter.capabilities.stop
@@ -402,16 +465,28 @@ class Execution:
             self.run.check_lease = _left_behind
             logger.warning("the agent does not end when cancelled; it is left behind")
 
+    # --- how the adapter ended ---
+
     def _ending(self, pump: asyncio.Task[None]) -> Ending:
         if not pump.done() or (pump.cancelled() and self.run.stop.requested):
             return Stopped()
         error = asyncio.CancelledError() if pump.cancelled() else pump.exception()
         if isinstance(error, Fenced) or self.owner.lost:
             return Lost()
-        self.heard = self._delivered or not isinstance(error, NotDelivered)
-        return ending_after(
-            error, stopped=self.run.stop.requested, reopens=self.resumed and not self.heard
-        )
+        if error is None:
+            return Stopped() if self.run.stop.requested else Finished()
+        self._heard = self.said.delivered or not isinstance(error, NotDelivered)
+        if isinstance(error, StoreUnavailable):
+            logger.error("the store did not answer in time")
+            return Lost("STORE_UNAVAILABLE")
+        if self.run.stop.requested:
+            # What breaks while an agent is made to stop does not make the stop a failure.
+            if not isinstance(error, NotDelivered):
+                logger.warning("the agent raised an error while it stopped", exc_info=error)
+            return Stopped()
+        if self.said.resumed and not self._heard:
+            return Undelivered(str(error))
+        return failure_of(error)
 
 
 def _left_behind() -> None:

@@ -10,15 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from agui_bridge.engine.run.leases import Owner
-from agui_bridge.engine.run.text_pace import TextPace
-from agui_bridge.engine.streaming.clock import Clock, Timer
-from agui_bridge.engine.streaming.wheel import Turned, Wheel, Wheels
+from agui_bridge.engine.streaming.clock import Clock, Timer, Turned, Wheel, Wheels
 from agui_bridge.errors import Fenced, StoreError, StoreUnavailable
 from agui_bridge.protocol.threads.history import History, StoredMessage
 from agui_bridge.protocol.threads.records import StopRequest
 from agui_bridge.stores.base import Store
-
-__all__ = ["Keeper", "Keeping"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -32,7 +28,7 @@ _MOST_TOGETHER = 500
 """Leases that one call of the store renews: it holds up other writes while it takes place."""
 
 
-class Kept(Protocol):
+class KeptRun(Protocol):
     """A run, as far as it is kept up to date."""
 
     @property
@@ -43,6 +39,10 @@ class Kept(Protocol):
     @property
     def history(self) -> History:
         """What has been said and is perhaps not stored yet."""
+        ...
+
+    def is_stored(self, changed: Callable[[], None]) -> bool:
+        """Whether nothing is to be written now; if so, the next event calls `changed`, once."""
         ...
 
     async def write(self) -> None:
@@ -78,7 +78,7 @@ class Keeper:
 
     def keep(
         self,
-        kept: Kept,
+        kept: KeptRun,
         interval: float,
         changed: Callable[[], None],
         *,
@@ -113,9 +113,9 @@ class Keeping:
     place: set[Turned]
 
     def __init__(
-        self, run: Kept, changed: Callable[[], None], its_round: _Round, text: TextPace
+        self, run: KeptRun, changed: Callable[[], None], its_round: _Round, text: TextPace
     ) -> None:
-        self.run: Kept = run
+        self.run: KeptRun = run
         self.changed: Callable[[], None] = changed
         self.renewing: bool = False
         self.text: TextPace = text
@@ -249,7 +249,7 @@ class _Round:
                 keeping.changed()
             elif keeping.busy:
                 continue
-            elif not keeping.run.history.is_stored(keeping.stir):
+            elif not keeping.run.is_stored(keeping.stir):
                 keeping.write()
             else:
                 if not keeping.keep_text(now):
@@ -298,3 +298,53 @@ class _Round:
                 # A run that has ended meanwhile has given its lease up itself.
                 owner.lost = True
                 keeping.changed()
+
+
+MOST_CHARACTERS: Final = 65_536
+"""Of a message that are kept on the way: it is written whole each time."""
+
+
+class TextPace:
+    """When one run's text is to be kept: once an interval at most, and only what has grown.
+
+    A message reaches the store when it has finished. Until then whoever comes back through
+    another process would see nothing of it, and a run that is lost would take it along.
+
+    Args:
+        interval: seconds between two writes, and before the first; None or 0 is never.
+
+    Attributes:
+        behind: whether something may have been said that is to be kept later on.
+    """
+
+    __slots__ = ("_interval", "_kept", "_next", "behind")
+
+    def __init__(self, interval: float | None) -> None:
+        self._interval = interval or 0.0
+        self._next: float | None = None
+        self._kept: tuple[str, int] | None = None
+        self.behind: bool = False
+
+    def take(self, history: History, now: float) -> StoredMessage | None:
+        """What is to be kept now, if anything is.
+
+        Args:
+            history: what has been said.
+            now: monotonic time.
+        """
+        if not self._interval:
+            return None
+        if self._next is None:
+            self._next = now + self._interval
+        self.behind = now < self._next
+        if self.behind or (said := history.said_so_far(MOST_CHARACTERS)) is None:
+            return None
+        kept = (said.id, len(said.message["content"]))
+        if kept == self._kept:
+            return None
+        self._kept, self._next = kept, now + self._interval
+        return said
+
+    def failed(self) -> None:
+        """Take note that what was taken last is not kept."""
+        self._kept, self.behind = None, True

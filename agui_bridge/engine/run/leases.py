@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
 
+from agui_bridge.engine.repository import Repository, until_answered
 from agui_bridge.engine.streaming.clock import Clock, StoreTime
 from agui_bridge.errors import Conflict, Fenced, StoreError, StoreUnavailable, WritesLost
 from agui_bridge.frozen import replace
-from agui_bridge.protocol.contract.end_transitions import close_lost_claim
+from agui_bridge.protocol.contract.end_transitions import Written, close_lost_claim
 from agui_bridge.protocol.contract.transitions import Change
-from agui_bridge.protocol.contract.written import Written
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.records import (
     Interrupt,
@@ -24,73 +25,11 @@ from agui_bridge.protocol.threads.records import (
     ThreadRecord,
     ThreadStatus,
 )
-from agui_bridge.stores.base import Committed, Expected, GrantStore, Store
-
-__all__ = ["Owner", "commit_safely"]
+from agui_bridge.stores.base import Committed, Expected, GrantStore
 
 logger: Final = logging.getLogger("agui_bridge")
 
-T = TypeVar("T")
-
-_FIRST_PAUSE = 0.05
-_LONGEST_PAUSE = 1.0
 _MARGIN = 0.1
-
-
-class Committing(Protocol):
-    """What takes commits: a store, or what watches over one."""
-
-    async def commit(
-        self, key: ThreadKey, change: Change, expected: Expected, write_id: str
-    ) -> Committed:
-        """See `Store.commit`."""
-        ...
-
-
-async def commit_safely(
-    store: Committing,
-    clock: Clock,
-    key: ThreadKey,
-    change: Change,
-    expected: Expected,
-    write_id: str,
-    *,
-    give_up: Callable[[], bool],
-) -> Committed:
-    """Commit, and try again while the store does not answer.
-
-    The write id stays the same, so that a try whose acknowledgement was lost counts as done.
-
-    Args:
-        store: where to.
-        clock: what to wait by.
-        key: the thread.
-        change: what to write.
-        expected: the guard.
-        write_id: random, of this change alone.
-        give_up: asked after every failed try.
-
-    Raises:
-        Conflict: the guard does not hold.
-        StoreUnavailable: it was time to give up; whether the change arrived is unknown.
-    """
-    return await _until_answered(
-        lambda: store.commit(key, change, expected, write_id), clock, give_up
-    )
-
-
-async def _until_answered(
-    ask: Callable[[], Awaitable[T]], clock: Clock, give_up: Callable[[], bool]
-) -> T:
-    pause = _FIRST_PAUSE
-    while True:
-        try:
-            return await ask()
-        except StoreUnavailable:
-            if give_up():
-                raise
-            await clock.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
 
 
 class Owner:
@@ -100,13 +39,15 @@ class Owner:
         record: the thread's record as last committed.
         time: the store's time, estimated between its answers.
         grants: the decisions that are remembered.
+        token: of the lease.
+        tokens: that, and those that the run had before it was taken up.
         lost: True once the lease is over or somebody else's; nothing is written from then on.
         lease_seconds: how long the lease is.
     """
 
     def __init__(
         self,
-        store: Store,
+        threads: Repository,
         clock: Clock,
         key: ThreadKey,
         claimed: Committed,
@@ -115,12 +56,12 @@ class Owner:
         lease_seconds: float,
         store_retry: float,
         mint: Callable[[], str],
-        writes: Committing | None = None,
+        heavy: bool,
     ) -> None:
         """Begin to own.
 
         Args:
-            store: where the thread lives.
+            threads: where the thread lives.
             clock: what to wait by.
             key: the thread.
             claimed: what the claim's commit returned.
@@ -128,7 +69,7 @@ class Owner:
             lease_seconds: length of the lease.
             store_retry: for how long a failed write is tried again.
             mint: makes write ids.
-            writes: takes the commits, where it is not the store itself.
+            heavy: whether the thread holds much, so that its writes take turns.
         """
         assert claimed.record.run is not None
         self.key = key
@@ -136,9 +77,12 @@ class Owner:
         self.time: StoreTime = StoreTime(clock, claimed.now)
         self.lost: bool = False
         self.token: str = claimed.record.run.token
-        self.grants: GrantStore = store.grants
-        self._store = store
-        self._writes: Committing = writes or store
+        point = claimed.record.checkpoint
+        self.tokens: tuple[str, ...] = (self.token, *(point.tokens if point is not None else ()))
+        self.grants: GrantStore = threads.store.grants
+        self._store = threads.store
+        self._threads = threads
+        self._heavy = heavy
         self._clock = clock
         self.lease_seconds: float = lease_seconds
         self._store_retry = store_retry
@@ -230,7 +174,7 @@ class Owner:
             self.check()
             began = self._clock.monotonic()
             change = build(self.record, self.time.now())
-            if change.record.run is not None:
+            if change.record.run is not None or change.record.hold is not None:
                 change = replace(change, lease_seconds=self.lease_seconds)
             if self._words is not None and (
                 change.record.run is None or any(m.id == self._words for m in change.messages)
@@ -253,7 +197,7 @@ class Owner:
             except StoreUnavailable:
                 undo()
                 raise
-            self._written.note(change)
+            self._written.note(change, committed.record.chain)
             self.record = committed.record
             self.time.seen(committed.now)
             # The store counted the lease from some moment after this one.
@@ -284,7 +228,7 @@ class Owner:
             messages = [row for row in said() if known.get(row.id) != row]
             change = close_lost_claim(loaded, self.record, claimed, messages=messages)
             expected = Expected(version=now.version)
-            await self._writes.commit(self.key, change, expected, self.mint())
+            await self._threads.write(self.key, change, expected, self.mint(), heavy=self._heavy)
         except StoreError as error:
             logger.error("the store has lost a claim that was acted upon: %s", error)
         else:
@@ -297,20 +241,19 @@ class Owner:
     async def _send(self, change: Change, after: str, give_up: Callable[[], bool]) -> Committed:
         """Commit; where the store has lost what was written before, with all of that."""
         while True:
-            expected = Expected(lease=self.token, after=after)
+            write = partial(
+                self._threads.write,
+                self.key,
+                change,
+                Expected(lease=self.token, after=after),
+                self.mint(),
+                heavy=self._heavy,
+            )
             try:
-                return await commit_safely(
-                    self._writes,
-                    self._clock,
-                    self.key,
-                    change,
-                    expected,
-                    self.mint(),
-                    give_up=give_up,
-                )
+                return await until_answered(write, self._clock, give_up)
             except WritesLost:
                 # Or it has a write whose acknowledgement was lost: all of it holds that, too.
-                loaded = await _until_answered(
+                loaded = await until_answered(
                     lambda: self._store.load(self.key), self._clock, give_up
                 )
                 if loaded.record is None:

@@ -8,16 +8,18 @@ have other statuses, and where a provider answers 400 for one of those, its word
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from agui_bridge.errors import BridgeError
+from agui_bridge.errors import AdapterError, AgentMistake, AgentRefused, BridgeError
 from agui_bridge.frozen import dataclass
+from agui_bridge.protocol.threads.run_ends import Failed, RefusedPart
 
-__all__ = ["RefusedRequest", "refused_request"]
+logger: Final = logging.getLogger("agui_bridge")
 
 _REFUSALS: Final = frozenset({400, 415, 422})
 _LONGEST_CHAIN: Final = 20
@@ -167,3 +169,17 @@ def _body(response: object) -> str:
 def _text(error: BaseException, name: str) -> str:
     value = getattr(error, name, None)
     return str(value) if isinstance(value, str | Mapping) else ""
+
+
+def failure_of(error: BaseException) -> Failed:
+    """How a run ends whose agent has raised an error."""
+    refusal = refused_request(error)
+    refused: RefusedPart | None = error.of if isinstance(error, AgentRefused) else None
+    if refusal is not None:
+        refused = "content" if refusal.filtered else "request"
+    if isinstance(error, AdapterError) and not isinstance(error, AgentMistake):
+        logger.warning("%s", error)
+        return Failed(error.code, str(error), refused)
+    logger.error("the agent raised an error", exc_info=error)
+    told = f"The model's server refuses the request ({refusal.status})." if refusal else None
+    return Failed("AGENT_ERROR", told, refused)

@@ -5,37 +5,105 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from agui_bridge.engine.input.submission import Submission
 from agui_bridge.engine.streaming.pipe import Pipe
-from agui_bridge.errors import CODES
-from agui_bridge.protocol.approvals.public import told_to
+from agui_bridge.errors import CODES, Refused, StoreUnavailable
+from agui_bridge.protocol.approvals import told_to
 from agui_bridge.protocol.contract.requests import Ruling
 from agui_bridge.protocol.dialects import proposal_of
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.joining_reader import Openings
-from agui_bridge.protocol.threads.going_back import Kept
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES, KINDS, delta_event
+from agui_bridge.protocol.threads.client_messages import KeptReason
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Interrupt, Json
-from agui_bridge.protocol.wire.kept_turns import told_kept
-from agui_bridge.protocol.wire.refusals import (
-    empty_message,
-    refused_event,
-    refused_outcome,
-)
 from agui_bridge.protocol.wire.run_events import (
+    activity_types,
+    empty_message,
     messages_snapshot,
     outcome_now,
+    refused_event,
+    refused_outcome,
     run_error,
     run_finished,
     run_started,
     state_snapshot,
+    told_kept,
 )
 from agui_bridge.protocol.wire.sse import encode
 
-__all__ = ["EventStream"]
+# --- what a stream has open, for who comes to it late: a reader that missed the beginning ---
+#
+# A snapshot alone can't tell that a message still grows: a delta for a message that the reader has
+# not seen START is refused by strict clients. So what is open stands in the snapshot empty, and is
+# opened and filled again by events of its own.
+
+Message = Mapping[str, Any]
+
+
+class Openings:
+    """The events that opened what is open now, in their order."""
+
+    def __init__(self) -> None:
+        self._started: dict[tuple[str, str, str | None], WireEvent] = {}
+
+    def note(self, event: WireEvent) -> None:
+        """Take an event that was sent."""
+        rule = EVENT_RULES[event["type"]]
+        if rule.verb not in ("open", "close"):
+            return
+        # Steps are told apart by their owner too: two subagents may have one of the same name.
+        owner = event.get("subagentRunId") if rule.kind == "step" else None
+        key = (rule.kind, event[KINDS[rule.kind].key], owner)
+        if rule.verb == "open":
+            self._started[key] = event
+        else:
+            self._started.pop(key, None)
+
+    def catch_up(self, messages: Iterable[Message]) -> tuple[list[Message], list[WireEvent]]:
+        """Tell a conversation to who comes late.
+
+        Args:
+            messages: the conversation, what is open as far as it has come.
+
+        Returns:
+            The messages of a snapshot, and the events that follow it.
+        """
+        if not self._started:
+            return list(messages), []
+        said: dict[tuple[str, str], str] = {}
+        shown = [self._emptied(message, said) for message in messages]
+        events: list[WireEvent] = []
+        for (kind, name, _), start in self._started.items():
+            events.append(start)
+            if text := said.get((kind, name)):
+                events.append(delta_event(kind, name, start.get("subagentRunId"), text))
+        return shown, events
+
+    def _emptied(self, message: Message, said: dict[tuple[str, str], str]) -> Message:
+        """A message without what is streamed into it now, which goes into `said`."""
+        for kind in ("text", "reasoning"):
+            if (kind, message["id"], None) in self._started:
+                said[kind, message["id"]] = message["content"]
+                message = {**message, "content": ""}
+        calls = message.get("toolCalls") or ()
+        if any(("call", call["id"], None) in self._started for call in calls):
+            message = {**message, "toolCalls": [self._without_arguments(c, said) for c in calls]}
+        return message
+
+    def _without_arguments(
+        self, call: Mapping[str, Any], said: dict[tuple[str, str], str]
+    ) -> Mapping[str, Any]:
+        if ("call", call["id"], None) not in self._started:
+            return call
+        said["call", call["id"]] = call["function"]["arguments"]
+        return {**call, "function": {**call["function"], "arguments": ""}}
+
+
+# --- the stream ---
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -50,6 +118,7 @@ class EventStream:
         terminal: the last RUN_FINISHED or RUN_ERROR event, in the 1.0 shape; for callers
             without a connection. A refusal is a RUN_ERROR, however the client is told of it.
         ruling: what admission made of the input, for surfaces that answer with an HTTP status.
+        activities: types of the activities that the conversation has had, as far as it was told.
         followers: streams that get what this one gets, each with its own ids and dialect. They
             hold the run back too, but not for long.
     """
@@ -58,12 +127,15 @@ class EventStream:
         self.pipe = pipe
         self.terminal: WireEvent | None = None
         self.ruling: Ruling | None = None
+        self.activities: frozenset[str] = frozenset()
         self.followers: list[EventStream] = []
         self._thread_id = submission.parsed.input.thread_id
         self._run_id = submission.run_id
+        self._answers = bool(submission.parsed.entries)
         self._dialect = submission.parsed.dialect
         self._refused_as = submission.refused_as
         self._principal = submission.principal
+        self._words = submission.words
         self._told: list[Mapping[str, Json]] = []
         self._begun = False
         self._null = False
@@ -125,7 +197,8 @@ class EventStream:
         self._told = list(messages)
         for follower in self.followers:
             follower._told = self._told
-        self.send(messages_snapshot(self._told))
+        self.activities |= activity_types(self._told)
+        self.send(messages_snapshot(self._told, self.activities))
 
     def finish(
         self,
@@ -214,10 +287,13 @@ class EventStream:
         self, outcome: Mapping[str, Json], asks: Sequence[Interrupt]
     ) -> Mapping[str, Json]:
         """An outcome with the questions that are this reader's to answer, or all if none is."""
-        own = {ask.id for ask in told_to(asks, self._principal)}
-        if len(own) == len(asks):
+        own = {ask.id: ask for ask in told_to(asks, self._principal)}
+        if self._words is None and len(own) == len(asks):
             return outcome
-        return {**outcome, "interrupts": [i for i in outcome["interrupts"] if i["id"] in own]}
+        told = [i for i in outcome.get("interrupts", ()) if i["id"] in own]
+        if self._words is not None:
+            told = [self._words(i, own[i["id"]]) for i in told]
+        return {**outcome, "interrupts": told} if asks else outcome
 
     def _tell_outcome(self, finished: WireEvent) -> None:
         for each in self._dialect.outgoing(finished, self._call_of):
@@ -233,7 +309,7 @@ class EventStream:
         outcome: Mapping[str, Json] | None = None,
         answered: Sequence[str] | None = None,
         *,
-        kept: Kept | None = None,
+        kept: KeptReason | None = None,
     ) -> None:
         """Tell where the thread stands: snapshots and its present outcome; nothing is run.
 
@@ -261,9 +337,11 @@ class EventStream:
         self.finish(now, result=result, asks=loaded.waiting)
 
     def reject(self, loaded: Loaded, code: str, message: str) -> None:
-        """Refuse an input, with where the thread stands, as `restate`."""
+        """Refuse an input, with where the thread stands, as `restate`; not beside a run."""
         self.begin()
-        if loaded.record is None or not self._dialect.restates:
+        if code == "RUN_IN_PROGRESS" and not self._answers:
+            self.fail(code, message)
+        elif loaded.record is None or not self._dialect.restates:
             self._end_refused(outcome_now(loaded), code, message)
         else:
             messages = [m.message for m in loaded.messages]
@@ -308,3 +386,35 @@ class EventStream:
         self.pipe.release()
         for follower in self.followers:
             follower.pipe.release()
+
+
+# --- what a client is told when carrying out its input fails in the bridge itself ---
+
+
+@contextmanager
+def failures_told(stream: EventStream) -> Iterator[None]:
+    """Tell failures on a stream that has begun, else to who reads the pipe; then close the pipe.
+
+    Raises:
+        asyncio.CancelledError: passed on, once it is told.
+    """
+    try:
+        yield
+    except (Refused, StoreUnavailable) as error:
+        if stream.begun:
+            stream.fail(error.code if isinstance(error, Refused) else "STORE_UNAVAILABLE")
+        else:
+            stream.pipe.fail(error)
+    except asyncio.CancelledError:
+        # The server shuts down, and this one would have waited longer than it may.
+        if stream.begun and stream.terminal is None:
+            stream.fail("SHUTTING_DOWN")
+        raise
+    except Exception as error:
+        logger.exception("the bridge itself failed")
+        if stream.begun:
+            stream.fail("INTERNAL_ERROR")
+        else:
+            stream.pipe.fail(error)
+    finally:
+        stream.pipe.close()

@@ -8,15 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agui_bridge.errors import Refused
-from agui_bridge.http.agui.query import flag, seconds, whole
-from agui_bridge.http.bodies import json_body
-from agui_bridge.http.callers import asked_of, principal_of
 from agui_bridge.http.endpoint import json_response
+from agui_bridge.http.request_parts import asked_of, flag, json_body, principal_of, seconds, whole
 from agui_bridge.http.service import Service
-from agui_bridge.inbox.access import find_question
 from agui_bridge.inbox.answering import answer_question
 from agui_bridge.inbox.pending import Filters, Listed, find_page, listed
-from agui_bridge.protocol.approvals.public import public_approval
+from agui_bridge.inbox.reference import find_question
+from agui_bridge.protocol.approvals import public_approval
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
@@ -27,18 +25,10 @@ from agui_bridge.protocol.threads.records import (
     RecordedAnswer,
 )
 from agui_bridge.protocol.wire.run_events import iso_time, public_interrupt
+from agui_bridge.stores.base import QuestionFilter
 
 if TYPE_CHECKING:  # Shapes for checkers, and for the OpenAPI document.
     from agui_bridge.http.agui.views import AnswerTaken, InterruptList, InterruptPage, PinnedCall
-
-__all__ = [
-    "answer_interrupt",
-    "get_interrupt",
-    "list_interrupts",
-    "pinned_call",
-    "thread_interrupts",
-    "unknown_thread",
-]
 
 LONGEST_WAIT: Final = 300.0
 """Seconds that a request may wait for the run which its answer sets off."""
@@ -91,9 +81,8 @@ async def thread_interrupts(service: Service, request: Request) -> Response:
     engine = await service.open()
     if (await engine.store.load(key)).record is None:
         raise unknown_thread()
-    rows = await engine.store.list_interrupts(
-        key.scope, agent=key.agent, thread=key.thread, status=status, limit=limit
-    )
+    which = QuestionFilter(agent=key.agent, thread=key.thread, status=status)
+    rows = await engine.store.list_interrupts(key.scope, which, limit=limit)
     rows = await engine.as_seen(rows)
     seen = [listed(row, principal, service.references, service.agents) for row in rows]
     found: InterruptList = {"interrupts": [_audited(row, principal) for row in seen]}

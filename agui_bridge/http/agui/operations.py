@@ -3,29 +3,187 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
-from agui_bridge.http.agui.interrupt_operations import (
-    CALL,
-    CHANGED,
-    CREATED,
-    INTERRUPT,
-    INTERRUPT_OPERATIONS,
-    OF_A_THREAD,
-    REF,
-    limit,
-)
-from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
+from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, JsonObject, Operation
 from agui_bridge.protocol.dialects import DialectChoice
-from agui_bridge.protocol.wire.refusals import RefusalChoice
+from agui_bridge.protocol.threads.records import InterruptStatus
+from agui_bridge.protocol.wire.run_events import RefusalChoice
 from agui_bridge.shapes.readable_schema import OF_IDS
+from agui_bridge.surfaces.reading import TellChoice
 
-__all__ = ["AGUI_OPERATIONS", "PATH_PARAMETERS", "REFUSALS", "VERSION"]
+OF_A_THREAD: Final = (*OF_AN_AGENT, "THREAD_NOT_FOUND", "INVALID_INPUT", *OPENS_STORE)
+_OF_A_QUESTION: Final = (
+    "INVALID_REFERENCE",
+    "REFERENCE_EXPIRED",
+    "INTERRUPT_NOT_FOUND",
+    "NOT_FOUND",
+)
 
-Json = dict[str, Any]
+REF: Final = "WyJkZWZhdWx0Iiwib3BzIiwidGhyZWFkLTEiLCJrcTJuUTd4VlkwdUIxbTVjVDlzUmZnIl0"
+CREATED, CHANGED = "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:02.250Z"
 
 
-_BEFORE: Final[Json] = {
+def limit(default: int, most: int) -> JsonObject:
+    """The parameter that says how many rows are wanted."""
+    return {
+        "name": "limit",
+        "in": "query",
+        "description": "How many at most.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": most, "default": default},
+    }
+
+
+_STATUS: Final[JsonObject] = {
+    "name": "status",
+    "in": "query",
+    "description": "Only interrupts of this status.",
+    "schema": {"type": "string", "enum": [status.value for status in InterruptStatus]},
+}
+
+
+def _text(name: str, description: str) -> JsonObject:
+    return {
+        "name": name,
+        "in": "query",
+        "description": description,
+        "schema": {"type": "string"},
+    }
+
+
+_FILTERS: Final = (
+    _text("agent", "Only interrupts of this agent."),
+    _text("tool", "Only interrupts that ask about a call of this tool."),
+    _text("thread", "Only interrupts of threads of this id."),
+    {
+        "name": "mine",
+        "in": "query",
+        "description": "Only open interrupts that the caller may still answer or vote on.",
+        "schema": {"type": "boolean", "default": False},
+    },
+    _text("after", "The `cursor` of the page before: what follows it."),
+)
+_WAIT: Final[JsonObject] = {
+    "name": "wait",
+    "in": "query",
+    "description": "Seconds to wait for the end of the run that the answer sets off; when they "
+    "are over, the status is `claimed`.",
+    "schema": {"type": "number", "minimum": 0, "maximum": 300, "default": 30},
+}
+_ANSWER_BODY: Final[JsonObject] = {
+    "type": "object",
+    "title": "Answer",
+    "description": "An answer to one question.",
+    "required": ["status"],
+    "properties": {
+        "status": {
+            "type": "string",
+            "title": "Status",
+            "description": "Whether it is answered, or nobody decides.",
+            "enum": ["resolved", "cancelled"],
+        },
+        "payload": {
+            "title": "Payload",
+            "description": "The answer, of the shape of the question's responseSchema.",
+        },
+    },
+    "if": {"required": ["status"], "properties": {"status": {"const": "cancelled"}}},
+    "then": {"properties": {"payload": {"type": "null"}}},
+    "examples": [{"status": "resolved", "payload": {"approved": True}}, {"status": "cancelled"}],
+}
+
+CALL: Final[JsonObject] = {
+    "id": "call-1",
+    "name": "delete_rows",
+    "args": {"table": "users", "limit": 1234},
+}
+INTERRUPT: Final[JsonObject] = {
+    "id": "kq2nQ7xVY0uB1m5cT9sRfg",
+    "reason": "tool_call",
+    "message": "Delete 1234 rows of users?",
+    "toolCallId": CALL["id"],
+    "responseSchema": {
+        "type": "object",
+        "required": ["approved"],
+        "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
+    },
+}
+AUDITED: Final[JsonObject] = {
+    **INTERRUPT,
+    "toolCall": CALL,
+    "ref": REF,
+    "agent": "ops",
+    "threadId": "thread-1",
+    "status": "resolved",
+    "askedBy": "bob",
+    "approval": None,
+    "mayAnswer": False,
+    "why": {
+        "code": "INTERRUPT_ALREADY_ANSWERED",
+        "message": "It is decided already: resolved, by ann (via api).",
+    },
+    "answer": {"status": "resolved", "payload": {"approved": True}},
+    "history": [
+        {"status": "open", "at": CREATED, "actor": "agent"},
+        {"status": "claimed", "at": CHANGED, "actor": "ann", "via": "api"},
+        {"status": "resolved", "at": CHANGED, "actor": "ann"},
+    ],
+}
+
+
+INTERRUPT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
+    ("GET", "/agents/{agent}/threads/{thread}/interrupts"): Operation(
+        "listThreadInterrupts",
+        "Interrupts",
+        "List what a thread asked, and who answered what",
+        answer="Interrupts",
+        example={"interrupts": [AUDITED]},
+        query=(_STATUS, limit(1000, 1000)),
+        codes=OF_A_THREAD,
+    ),
+    ("GET", "/interrupts"): Operation(
+        "listInterrupts",
+        "Interrupts",
+        "List the interrupts of every agent and thread",
+        "Those of the caller's scope, and of the scopes that it reviews, oldest first.",
+        answer="Questions",
+        example={"interrupts": [AUDITED], "cursor": None, "count": 1},
+        query=(_STATUS, *_FILTERS, limit(200, 1000)),
+        codes=("INVALID_INPUT", *OPENS_STORE),
+    ),
+    ("GET", "/interrupts/{ref}"): Operation(
+        "getInterrupt",
+        "Interrupts",
+        "Show one question",
+        answer="Question",
+        example=AUDITED,
+        codes=(*_OF_A_QUESTION, *OPENS_STORE),
+    ),
+    ("POST", "/interrupts/{ref}/answer"): Operation(
+        "answerInterrupt",
+        "Interrupts",
+        "Answer one question, whatever else its thread asks",
+        "The answer that completes a pause resumes it. Look at `status`: an answer that is refused "
+        "has HTTP status 200. An identical answer has the same outcome again; another one is "
+        "refused, and told who decided.",
+        answer="AnswerTaken",
+        example={"status": "resolved", "interrupt": AUDITED},
+        query=(_WAIT,),
+        body=_ANSWER_BODY,
+        codes=(
+            *_OF_A_QUESTION,
+            "AGENT_NOT_FOUND",
+            *OF_A_BODY,
+            "TOO_MANY_RUNS",
+            "SHUTTING_DOWN",
+            *OPENS_STORE,
+        ),
+    ),
+}
+"""By method and path."""
+
+
+_BEFORE: Final[JsonObject] = {
     "name": "before",
     "in": "query",
     "description": "Only threads that were last changed before this time, in seconds since the "
@@ -34,7 +192,7 @@ _BEFORE: Final[Json] = {
     "example": 1767225600.5,
 }
 
-_EARLIER: Final[Json] = {
+_EARLIER: Final[JsonObject] = {
     "name": "before",
     "in": "query",
     "description": "What `earlier` of an answer says: the messages archived before those.",
@@ -42,7 +200,7 @@ _EARLIER: Final[Json] = {
     "example": "120001",
 }
 
-_DIALECT: Final[Json] = {
+_DIALECT: Final[JsonObject] = {
     "name": "dialect",
     "in": "query",
     "description": "How pauses look on the wire and are answered; by default what the header "
@@ -50,7 +208,7 @@ _DIALECT: Final[Json] = {
     "schema": {"type": "string", "enum": list(get_args(DialectChoice))},
 }
 
-VERSION: Final[Json] = {
+VERSION: Final[JsonObject] = {
     "name": "protocolVersion",
     "in": "query",
     "description": "The client's version, where the input declares none: of AG-UI, or 0.0.N of "
@@ -58,7 +216,7 @@ VERSION: Final[Json] = {
     "schema": {"type": "string", "examples": ["0.0.42"]},
 }
 
-REFUSALS: Final[Json] = {
+REFUSALS: Final[JsonObject] = {
     "name": "refusals",
     "in": "query",
     "description": "How an input is refused while a question is open: the question, then "
@@ -67,7 +225,16 @@ REFUSALS: Final[Json] = {
     "schema": {"type": "string", "enum": list(get_args(RefusalChoice))},
 }
 
-PATH_PARAMETERS: Final[Mapping[str, Json]] = {
+_TELL: Final[JsonObject] = {
+    "name": "tell",
+    "in": "query",
+    "description": "`calls`: the message of each question says first what an approval would let "
+    "run: the tool, all arguments, and the asker, as text in which nothing hides. An answer with a "
+    "number of 2^53 or more, which browsers round, is refused.",
+    "schema": {"type": "string", "enum": list(get_args(TellChoice))},
+}
+
+PATH_PARAMETERS: Final[Mapping[str, JsonObject]] = {
     "agent": {
         "name": "agent",
         "in": "path",
@@ -94,7 +261,7 @@ PATH_PARAMETERS: Final[Mapping[str, Json]] = {
     },
 }
 
-_STOP_BODY: Final[Json] = {
+_STOP_BODY: Final[JsonObject] = {
     "type": "object",
     "title": "Stop options",
     "description": "How to stop; nothing is a graceful stop.",
@@ -116,7 +283,7 @@ _STOP_BODY: Final[Json] = {
     "examples": [{"force": True}, {"timeout": 5}],
 }
 
-_SESSION_STOP_BODY: Final[Json] = {
+_SESSION_STOP_BODY: Final[JsonObject] = {
     "type": "object",
     "title": "Session stop",
     "description": "Which session to stop, and how.",
@@ -147,14 +314,14 @@ _SESSION_STOP_BODY: Final[Json] = {
     "examples": [{"session_id": "thread-1", "force": True}],
 }
 
-_USER_MESSAGE: Final[Json] = {"id": "m1", "role": "user", "content": "Clean up the users."}
-_CUT_OFF: Final[Json] = {
+_USER_MESSAGE: Final[JsonObject] = {"id": "m1", "role": "user", "content": "Clean up the users."}
+_CUT_OFF: Final[JsonObject] = {
     "id": "m2",
     "role": "assistant",
     "content": "Counting the r",
     "metadata": {"agui_bridge": {"truncated": True}},
 }
-_IDS: Final[Json] = {"threadId": "thread-1", "runId": "run-1"}
+_IDS: Final[JsonObject] = {"threadId": "thread-1", "runId": "run-1"}
 _STREAM: Final = [
     {"type": "RUN_STARTED", **_IDS, "protocolVersion": "1.0"},
     {"type": "STATE_SNAPSHOT", "snapshot": {}},
@@ -182,7 +349,7 @@ AGUI_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         answer="Events",
         example=_STREAM,
         body="RunInput",
-        query=(_DIALECT, REFUSALS, VERSION),
+        query=(_DIALECT, REFUSALS, _TELL, VERSION),
         codes=(
             *OF_AN_AGENT,
             *OF_A_BODY,

@@ -9,34 +9,27 @@ from collections.abc import Awaitable, Callable
 from typing import Final, get_args
 
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy, Settings
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, QuestionWords, Submission
 from agui_bridge.errors import Refused
 from agui_bridge.frozen import replace
-from agui_bridge.http.bodies import Body, json_body
-from agui_bridge.http.callers import agent_of, check_addressable, principal_of
+from agui_bridge.http.endpoint import json_response
+from agui_bridge.http.request_parts import Body, agent_of, json_body, principal_of
 from agui_bridge.http.service import Service
 from agui_bridge.http.stream_response import EventStreamResponse, stream_of
 from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_in_steps
 from agui_bridge.protocol.threads.records import Principal
-from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
-
-__all__ = [
-    "DIALECT_HEADER",
-    "NEWEST_HEADER",
-    "REFUSALS_HEADER",
-    "VERSION_HEADER",
-    "begin_run",
-    "declaring",
-    "dialect_of",
-    "read_input",
-    "refusals_of",
-    "run_agent",
-    "version_of",
-]
+from agui_bridge.protocol.wire.run_events import RefusalChoice, refusal_choice
+from agui_bridge.surfaces.reading import (
+    check_addressable,
+    say_call,
+    tells_calls,
+    without_rounded,
+)
+from agui_bridge.surfaces.session_stop import SessionStop, stop_session
 
 DIALECT_HEADER: Final = "ag-ui-dialect"
 """The request header that names a dialect."""
@@ -59,10 +52,11 @@ async def run_agent(
     agent = agent_of(service, request)
     choice, refusals = dialect_of(request, agent.settings), refusals_of(request)
     policy, newest = agent.settings.on_disconnect, request.headers.get(NEWEST_HEADER)
+    words = say_call if tells_calls(request.query_params.get("tell")) else None
     async with json_body(service, request, principal.scope) as body:
         body = declaring(request, body)
         return await begin_run(
-            service, principal, agent, body, policy, choice, refusals, newest=newest
+            service, principal, agent, body, policy, choice, refusals, newest=newest, words=words
         )
 
 
@@ -76,6 +70,7 @@ async def begin_run(
     refusals: RefusalChoice | None,
     *,
     newest: str | None = None,
+    words: QuestionWords | None = None,
 ) -> EventStreamResponse:
     """Begin a run of an agent on an input; gives its stream.
 
@@ -86,8 +81,12 @@ async def begin_run(
     parsed = await read_input(service, principal, body, choice)
     if newest:
         parsed = replace(parsed, newest=newest)
+    if words is not None:
+        parsed = replace(parsed, entries=without_rounded(parsed.entries))
     engine = await service.open()
-    submission = Submission(agent, principal, parsed, on_disconnect, refusals, heavy=body.heavy)
+    submission = Submission(
+        agent, principal, parsed, on_disconnect, refusals, heavy=body.heavy, words=words
+    )
     pipe, _ = engine.submit(submission)
     return await stream_of(pipe, agent.settings, engine.keeper.wheels)
 
@@ -166,3 +165,15 @@ def _asked(request: Request, parameter: str, header: str) -> str | None:
     if request.scope["query_string"] and parameter in request.query_params:
         return request.query_params[parameter]
     return request.headers.get(header)
+
+
+async def post_stop(service: Service, request: Request) -> Response:
+    """`POST /stop` with `{session_id, user_id?, agent_id?, force?, timeout?}`.
+
+    200 also for a session that is unknown or another user's, with `status: "error"`.
+    """
+    principal = await principal_of(service, request)
+    async with json_body(service, request, principal.scope) as body:
+        stop = SessionStop.of(body.value, service.settings.max_id_bytes)
+    engine = await service.open()
+    return json_response(await stop_session(engine, service.agents, principal, stop))

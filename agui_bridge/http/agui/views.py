@@ -20,18 +20,6 @@ if sys.version_info >= (3, 12):
 else:  # the one of 3.11 tells pydantic too little
     from typing_extensions import TypedDict
 
-__all__ = [
-    "AgentList",
-    "AnswerTaken",
-    "InterruptList",
-    "InterruptPage",
-    "PinnedCall",
-    "SessionStopped",
-    "Stopped",
-    "Thread",
-    "ThreadList",
-]
-
 
 class PinnedCall(TypedDict):
     """The tool call that an interrupt asks about."""
@@ -70,7 +58,7 @@ class AuditEntry(TypedDict):
     actor: str
     """The principal's actor, or `agent` or another part of the server."""
     via: NotRequired[str]
-    """Through what: agui, api, inbox, link, slack, mail, chat or rule."""
+    """Through what: agui, api, inbox, link, slack, mail, chat, mcp, acp, cli, rule or timer."""
     rule: NotRequired[str]
     """The approval rule under which it was answered."""
     event: NotRequired[str]

@@ -9,18 +9,153 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from agui_bridge import __version__
-from agui_bridge.errors import CODES
-from agui_bridge.http.agui.operations import PATH_PARAMETERS
-from agui_bridge.http.app.components import views
-from agui_bridge.http.app.operations import OPERATIONS
-from agui_bridge.http.copilotkit.operations import BASE, placed
-from agui_bridge.http.operation import Operation
-from agui_bridge.shapes import chat, runs
-from agui_bridge.shapes.errors import error
-from agui_bridge.shapes.readable_schema import DIALECT, REF, Schema, within
+from ag_ui import core
 
-__all__ = ["openapi"]
+from agui_bridge import __version__
+from agui_bridge.a2a.card import A2A_AGENT, A2A_CARD
+from agui_bridge.errors import CODES
+from agui_bridge.http import channels as delivery_views
+from agui_bridge.http.agui import views as agui_views
+from agui_bridge.http.agui.operations import AGUI_OPERATIONS, PATH_PARAMETERS
+from agui_bridge.http.agui.views import (
+    AgentList,
+    AnswerTaken,
+    AuditedInterrupt,
+    InterruptList,
+    InterruptPage,
+    SessionStopped,
+    Stopped,
+    Thread,
+    ThreadList,
+)
+from agui_bridge.http.app import pages
+from agui_bridge.http.app.pages import Health, Readiness
+from agui_bridge.http.channels import CHANNEL_OPERATIONS, DeliveryList
+from agui_bridge.http.chat.operations import CHAT_OPERATIONS
+from agui_bridge.http.copilotkit import operations as copilotkit_views
+from agui_bridge.http.copilotkit.operations import (
+    BASE,
+    COPILOTKIT_OPERATIONS,
+    RunStopped,
+    RuntimeAnswer,
+    RuntimeInfo,
+    placed,
+)
+from agui_bridge.http.mcp import MCP
+from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
+from agui_bridge.shapes import chat, runs
+from agui_bridge.shapes.readable_schema import (
+    DIALECT,
+    REF,
+    Schema,
+    document,
+    error,
+    schema_of,
+    within,
+)
+from agui_bridge.shapes.runs import from_clients
+
+OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
+    **AGUI_OPERATIONS,
+    **CHANNEL_OPERATIONS,
+    **CHAT_OPERATIONS,
+    **COPILOTKIT_OPERATIONS,
+    ("GET", "/healthz"): Operation(
+        "getHealth", "Service", "Tell that the process answers", answer="Health", public=True
+    ),
+    ("GET", "/readyz"): Operation(
+        "getReadiness",
+        "Service",
+        "Tell that the store answers and new runs are taken",
+        answer="Readiness",
+        codes=OPENS_STORE,
+        public=True,
+    ),
+    ("GET", "/openapi.json"): Operation(
+        "getOpenapi",
+        "Service",
+        "Give this document",
+        "It holds no data and names no agent, so that it needs no credentials.",
+        answer="Document",
+        public=True,
+    ),
+    ("POST", MCP): Operation(
+        "callMcp",
+        "MCP",
+        "Call agents as tools, as an MCP client does",
+        "One message of the Model Context Protocol over streamable HTTP, where `mcp` is switched "
+        "on. Each agent is a tool. `Accept` names `application/json` and `text/event-stream`.",
+        body="McpMessage",
+        answer="McpMessage",
+        codes=("NOT_FOUND", *OF_A_BODY),
+    ),
+    ("GET", A2A_CARD): Operation(
+        "getA2aCard",
+        "A2A",
+        "Give the card of an agent, where `a2a` is switched on",
+        "It says at which addresses the agent is spoken to, and how callers say who they are. What "
+        "the agent does stands in the extended card where callers authenticate.",
+        answer="A2aCard",
+        codes=OF_AN_AGENT,
+        public=True,
+    ),
+    ("POST", A2A_AGENT): Operation(
+        "callA2a",
+        "A2A",
+        "Speak to an agent as another agent does, where `a2a` is switched on",
+        "One request of the Agent2Agent protocol 1.0 in JSON-RPC. Its binding HTTP+JSON stands "
+        "below the same address: `message:send`, `message:stream`, `tasks`, `extendedAgentCard`.",
+        body="A2aMessage",
+        answer="A2aMessage",
+        codes=(*OF_AN_AGENT, "PAYLOAD_TOO_LARGE", "REQUEST_TIMEOUT", "UNSUPPORTED_MEDIA_TYPE"),
+    ),
+}
+"""By method and path."""
+
+_MESSAGE: Final[Schema] = {
+    "type": "object",
+    "title": "Mcp message",
+    "description": "A JSON-RPC message: a request, a notification or an answer of MCP.",
+    "required": ["jsonrpc"],
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["string", "integer", "null"]},
+        "method": {"type": "string"},
+        "params": {"type": "object"},
+        "result": {"type": "object"},
+        "error": {"type": "object"},
+    },
+}
+
+
+_RPC: Final[Schema] = {
+    **_MESSAGE,
+    "title": "A2A message",
+    "description": "A JSON-RPC message: a request or an answer of A2A 1.0.",
+}
+
+_CARD: Final[Schema] = {
+    "type": "object",
+    "title": "A2A card",
+    "description": "An agent's card, as A2A 1.0 has it.",
+    "required": ["name", "description", "version", "supportedInterfaces", "capabilities"],
+    "properties": {
+        "name": {"type": "string"},
+        "description": {"type": "string"},
+        "version": {"type": "string"},
+        "supportedInterfaces": {"type": "array", "items": {"type": "object"}},
+        "capabilities": {"type": "object"},
+    },
+}
+
+_OPTIONAL: Final[Mapping[str, tuple[str, ...]]] = {
+    "MCP": ("McpMessage",),
+    "A2A": ("A2aCard", "A2aMessage"),
+}
+"""The tags of what has to be switched on, with the components that nothing else needs."""
+
+_STREAMED: Final = ("A2aMessage", "McpMessage")
+"""Answers that come whole, or as a stream."""
 
 _COMPONENTS: Final = "#/components/schemas/"
 _PLACE: Final = re.compile(r"\{(\w+)\}")
@@ -40,6 +175,8 @@ def openapi(
     authenticated: bool | None = None,
     server: str = "/",
     copilotkit: str | None = BASE,
+    mcp: bool = True,
+    a2a: bool = True,
 ) -> Schema:
     """Make the document.
 
@@ -48,20 +185,26 @@ def openapi(
         authenticated: whether credentials are asked for; None for some server, which may.
         server: where the paths begin.
         copilotkit: where CopilotKit's routes stand; None if there are none.
+        mcp: whether it is an MCP server as well.
+        a2a: whether it is an A2A server as well.
 
     Raises:
         KeyError: there is a route that `OPERATIONS` does not know.
     """
+    absent = {tag for tag, there in (("MCP", mcp), ("A2A", a2a)) if not there}
+    unused = {name for tag in absent for name in _OPTIONAL[tag]}
     paths: dict[str, Any] = {}
     used: dict[str, tuple[str, ...]] = {}
     for method, path in routes:
         operation = OPERATIONS[method, path]
-        if (place := placed(path, copilotkit)) is None:
+        if (place := placed(path, copilotkit)) is None or operation.tag in absent:
             continue
         item = paths.setdefault(place, _item(path))
         item[method.lower()] = _operation(operation, used, authenticated)
     components: dict[str, Any] = {
-        "schemas": copy.deepcopy(_schemas()),
+        "schemas": {
+            name: copy.deepcopy(schema) for name, schema in _schemas().items() if name not in unused
+        },
         "responses": {name: _refusal(chosen) for name, chosen in sorted(used.items())},
     }
     if authenticated is not False:
@@ -73,7 +216,11 @@ def openapi(
         "info": {"title": "agui-bridge", "version": __version__, "description": _DESCRIPTION},
         "jsonSchemaDialect": DIALECT,
         "servers": [{"url": server}],
-        "tags": [{"name": tag} for tag in dict.fromkeys(o.tag for o in OPERATIONS.values())],
+        "tags": [
+            {"name": tag}
+            for tag in dict.fromkeys(o.tag for o in OPERATIONS.values())
+            if tag not in absent
+        ],
         "paths": paths,
         "components": components,
     }
@@ -122,6 +269,8 @@ def _success(operation: Operation) -> dict[str, Any]:
         return {"200": {"description": "The run, as it happens.", "content": content}}
     if operation.answer == "ChatFrame":
         return {"200": _chat_stream()}
+    if operation.answer in _STREAMED:
+        return _rpc_answers(operation)
     body: dict[str, Any] = {"schema": _reference(operation.answer)}
     if operation.example is not None:
         body["example"] = operation.example
@@ -154,6 +303,29 @@ def _chat_stream() -> dict[str, Any]:
     }
     content = {"text/event-stream": {"schema": stream}}
     return {"description": "The reply, as it comes.", "content": content}
+
+
+def _rpc_answers(operation: Operation) -> dict[str, Any]:
+    message = str(operation.answer)
+    told = {"application/json": {"schema": _reference(message)}}
+    stream = {
+        "type": "string",
+        "title": f"{operation.tag.capitalize()} stream",
+        "description": "Server-sent events. The data of each is one message as JSON.",
+        "contentMediaType": "text/event-stream",
+        "contentSchema": _reference(message),
+    }
+    both = {**told, "text/event-stream": {"schema": stream}}
+    answers: dict[str, Any] = {
+        "200": {"description": "What the request is answered.", "content": both}
+    }
+    if operation.tag == "MCP":
+        answers |= {
+            "202": {"description": "A notification was taken."},
+            "400": {"description": "It is no message that can be answered.", "content": told},
+            "406": {"description": "The client takes neither of both.", "content": told},
+        }
+    return answers
 
 
 def _by_status(chosen: Iterable[str], own: Mapping[str, int]) -> Mapping[int, tuple[str, ...]]:
@@ -199,7 +371,10 @@ def _schemas() -> dict[str, Schema]:
             "title": "Document",
             "description": "An OpenAPI document.",
             "required": ["openapi", "info", "paths"],
-        }
+        },
+        "McpMessage": _MESSAGE,
+        "A2aMessage": _RPC,
+        "A2aCard": _CARD,
     }
     for schema in made:
         own = {key: value for key, value in schema.items() if key not in ("$schema", "$id")}
@@ -213,3 +388,60 @@ def _schemas() -> dict[str, Schema]:
             if found.setdefault(name, part) != part:
                 raise ValueError(f"two schemas are called {name}")
     return dict(sorted(found.items()))
+
+
+VIEWS: Final[Mapping[str, tuple[Any, str, str]]] = {
+    "thread": (Thread, "Thread", "The answer to GET /agents/{agent}/threads/{thread}."),
+    "threads": (ThreadList, "Threads", "The answer to GET /agents/{agent}/threads."),
+    "interrupts": (
+        InterruptList,
+        "Interrupts",
+        "The answer to GET /agents/{agent}/threads/{thread}/interrupts.",
+    ),
+    "deliveries": (DeliveryList, "Deliveries", "The answer to GET /deliveries."),
+    "questions": (InterruptPage, "Questions", "The answer to GET /interrupts."),
+    "question": (AuditedInterrupt, "Question", "The answer to GET /interrupts/{ref}."),
+    "answer": (AnswerTaken, "Answer taken", "The answer to POST /interrupts/{ref}/answer."),
+    "stop": (Stopped, "Stop", "The answer to POST /agents/{agent}/threads/{thread}/stop."),
+    "session-stop": (SessionStopped, "Session stop", "The answer to POST /stop."),
+    "agents": (AgentList, "Agents", "The answer to GET /agents."),
+    "capabilities": (
+        core.AgentCapabilities,
+        "Capabilities",
+        "The answer to GET /agents/{agent}/capabilities: AG-UI's AgentCapabilities.",
+    ),
+    "copilotkit-info": (
+        RuntimeInfo,
+        "CopilotKit info",
+        "The answer to GET /copilotkit/info, for CopilotKit's client.",
+    ),
+    "copilotkit-stop": (
+        RunStopped,
+        "CopilotKit stop",
+        "The answer to POST /copilotkit/agent/{agent}/stop/{thread}, for CopilotKit's client.",
+    ),
+    "copilotkit-answer": (
+        RuntimeAnswer,
+        "CopilotKit answer",
+        "What POST /copilotkit answers with where it is no stream, for CopilotKit's client.",
+    ),
+    "health": (Health, "Health", "The answer to GET /healthz."),
+    "readiness": (Readiness, "Readiness", "The answer to GET /readyz."),
+}
+"""By document its type, title, and which answer it is."""
+
+
+def views() -> dict[str, Schema]:
+    """The schema of every view, by the name of its document."""
+    modules = [
+        agui_views.__name__,
+        copilotkit_views.__name__,
+        pages.__name__,
+        delivery_views.__name__,
+    ]
+    return {
+        name: document(
+            name, title, description, schema_of(kind, modules=modules, nullable=from_clients())
+        )
+        for name, (kind, title, description) in VIEWS.items()
+    }

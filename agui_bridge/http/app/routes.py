@@ -14,25 +14,32 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Lifespan
 
+from agui_bridge.a2a.card import A2A, A2A_AGENT, A2A_CARD
 from agui_bridge.errors import Refused
 from agui_bridge.http.agui import interrupts, threads
-from agui_bridge.http.agui.agents import get_capabilities, list_agents
-from agui_bridge.http.agui.reconnecting import connect_to_thread, watch_thread
-from agui_bridge.http.agui.runs import run_agent
-from agui_bridge.http.agui.session_stop import post_stop
-from agui_bridge.http.app.first_page import FirstPage
-from agui_bridge.http.app.playground import PLAYGROUND, playground_routes
-from agui_bridge.http.app.probes import get_health, get_readiness
-from agui_bridge.http.channels.deliveries import list_deliveries
+from agui_bridge.http.agui.callbacks import callback_routes
+from agui_bridge.http.agui.runs import post_stop, run_agent
+from agui_bridge.http.agui.threads import (
+    connect_to_thread,
+    get_capabilities,
+    list_agents,
+    watch_thread,
+)
+from agui_bridge.http.app.pages import (
+    PLAYGROUND,
+    FirstPage,
+    get_health,
+    get_readiness,
+    playground_routes,
+)
+from agui_bridge.http.channels import list_deliveries
 from agui_bridge.http.chat import api as chat_api
 from agui_bridge.http.copilotkit import api as copilotkit
 from agui_bridge.http.copilotkit.operations import BASE, placed
-from agui_bridge.http.endpoint import Endpoint, error_response, json_response
-from agui_bridge.http.hosts import HostGuard
+from agui_bridge.http.endpoint import Endpoint, HostGuard, error_response, json_response
 from agui_bridge.http.inbox.paths import INBOX_PATHS
+from agui_bridge.http.mcp import MCP, mcp_routes
 from agui_bridge.http.service import Service
-
-__all__ = ["ROUTES", "TAKEN", "build_app", "build_routes", "routes_of_its_own"]
 
 Handler = Callable[[Service, Request], Awaitable[Any]]
 
@@ -42,21 +49,30 @@ async def get_document(service: Service, request: Request) -> Response:
     # It takes long to make, and streams would stand still meanwhile.
     server = request.scope.get("root_path") or "/"
     authenticated = service.authenticate is not None
-    body = await asyncio.to_thread(_described, authenticated, server, service.copilotkit)
+    body = await asyncio.to_thread(
+        _described, authenticated, server, service.copilotkit, service.mcp, service.a2a
+    )
     return Response(body, media_type="application/json")
 
 
 @lru_cache(maxsize=16)
-def _described(authenticated: bool, server: str, copilotkit: str | None) -> bytes:
+def _described(
+    authenticated: bool, server: str, copilotkit: str | None, mcp: bool, a2a: bool
+) -> bytes:
     """The document as it is sent: anybody may ask for it, as often as they like."""
     # Imported here: all that it describes the routes with is used for nothing else.
     from agui_bridge.http.app.openapi import openapi
 
     document = openapi(
-        [(method, path) for method, path, _ in (*ROUTES, _DOCUMENT)],
+        [
+            *((method, path) for method, path, _ in (*ROUTES, _DOCUMENT)),
+            *(("POST", MCP), ("GET", A2A_CARD), ("POST", A2A_AGENT)),
+        ],
         authenticated=authenticated,
         server=server,
         copilotkit=copilotkit,
+        mcp=mcp,
+        a2a=a2a,
     )
     return bytes(json_response(document).body)
 
@@ -77,6 +93,7 @@ ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("POST", "/interrupts/{ref}/answer", interrupts.answer_interrupt),
     ("GET", "/deliveries", list_deliveries),
     ("POST", "/stop", post_stop),
+    ("GET", "/api/v1/agents", list_agents),
     ("POST", "/api/v1/chat/stream", chat_api.stream_chat),
     ("GET", "/api/v1/chat/interrupt_state", chat_api.get_interrupt_state),
     ("POST", "/api/v1/chat/resume", chat_api.resume_chat),
@@ -102,6 +119,8 @@ TAKEN: Final = frozenset(
     for path in (
         PLAYGROUND,
         *INBOX_PATHS,
+        MCP,
+        A2A,
         *(path for _, path, _ in (*ROUTES, _DOCUMENT)),
     )
     if placed(path, None) is not None
@@ -117,7 +136,7 @@ def build_routes(service: Service, guard: HostGuard) -> list[BaseRoute]:
         guard: refuses requests by their host and origin.
 
     Raises:
-        ConfigurationError: the playground or the inbox is wanted and not installed.
+        ConfigurationError: the playground, the inbox or MCP is wanted and not installed.
     """
     by_path: dict[str, dict[str, Handler]] = {}
     for method, path, handler in ROUTES:
@@ -132,13 +151,22 @@ def build_routes(service: Service, guard: HostGuard) -> list[BaseRoute]:
         )
         for path, handlers in by_path.items()
     ]
+    routes += callback_routes(service, guard)
     if service.playground:
         routes += playground_routes(service, guard)
     if service.channels:
         # Imported here, as below: most bridges have neither.
-        from agui_bridge.http.channels.slack import slack_routes
+        from agui_bridge.http.channels import slack_routes
 
         routes += slack_routes(service, guard)
+    if service.mcp:
+        from agui_bridge import __version__
+
+        routes += mcp_routes(service, guard, __version__)
+    if service.a2a:
+        from agui_bridge.http.a2a import a2a_routes
+
+        routes += a2a_routes(service, guard)
     if service.inbox_page:
         from agui_bridge.http.inbox.routes import inbox_routes
 

@@ -16,26 +16,30 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agui_bridge.agents.asking_in_words import AsksInWords
+from agui_bridge.agents.sentences.scanner import AsksInWords
 from agui_bridge.engine.engine import Engine, mint
-from agui_bridge.engine.input.agent import Agent
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.errors import Refused
-from agui_bridge.http.bodies import json_body
-from agui_bridge.http.callers import check_addressable, find_agent, principal_of
-from agui_bridge.http.chat.frames import A2UIFrames, Frames, LegacyFrames
-from agui_bridge.http.chat.interrupt_state import checkpoint_of, payload_of, pending_of, state_of
-from agui_bridge.http.chat.refusal_statuses import in_its_statuses
+from agui_bridge.http.chat.frames import (
+    A2UIFrames,
+    Frames,
+    LegacyFrames,
+    checkpoint_of,
+    payload_of,
+    pending_of,
+    state_of,
+)
+from agui_bridge.http.chat.operations import in_its_statuses
+from agui_bridge.http.chat.repeated_answers import is_repeated, note_told
 from agui_bridge.http.chat.reply import ChatReply
 from agui_bridge.http.endpoint import json_response
+from agui_bridge.http.request_parts import find_agent, json_body, principal_of
 from agui_bridge.http.service import Service
 from agui_bridge.http.stream_response import EventStreamResponse
 from agui_bridge.protocol.dialects import CHAT, parse_input
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
-from agui_bridge.surfaces.ids import check_text_id
-
-__all__ = ["get_interrupt_state", "resume_chat", "stream_chat"]
+from agui_bridge.surfaces.reading import check_addressable, check_text_id, seen_last
 
 _LONGEST_KEY: Final = 255
 """Characters of an Idempotency-Key."""
@@ -57,7 +61,7 @@ async def stream_chat(service: Service, request: Request) -> EventStreamResponse
         id = _id_of(request)
         said = {"id": id, "role": "user", "content": _text(body, "message")}
         engine = await service.open()
-        messages = [*await _seen_last(engine, session), said]
+        messages = [*await seen_last(engine, session.agent, session.key), said]
         return await _reply(engine, session, request, heavy, said=id, messages=messages)
 
 
@@ -72,6 +76,7 @@ async def get_interrupt_state(service: Service, request: Request) -> Response:
     result = {} if loaded.result is None else {"result": loaded.result}
     if ask is None:
         return json_response({"interrupted": False, **result})
+    note_told(engine, session.key, ask)
     return json_response({"interrupted": True, "state": state_of(session.key, ask), **result})
 
 
@@ -79,7 +84,8 @@ async def get_interrupt_state(service: Service, request: Request) -> Response:
 async def resume_chat(service: Service, request: Request) -> EventStreamResponse:
     """`POST /api/v1/chat/resume` `{agent_id, session_id, input}`: an answer, and what follows.
 
-    With `checkpoint_id` it answers that question and no other.
+    With `checkpoint_id` it answers that question and no other. Without, an answer that equals the
+    one before it, and comes at once, is taken for that one: see `is_repeated`.
     """
     principal = await principal_of(service, request)
     async with _object(service, request, principal) as (body, heavy):
@@ -88,11 +94,11 @@ async def resume_chat(service: Service, request: Request) -> EventStreamResponse
         if not isinstance(values, dict):
             raise _fault("input", "must be a JSON object: a value for each field, by its name")
         named = _text(body, "checkpoint_id") if "checkpoint_id" in body else None
-        can = session.agent.adapter.capabilities
-        if not (can.answer or can.approve):
+        if not (session.agent.adapter.capabilities.answer or session.agent.approves):
             raise Refused("INTERRUPTS_UNSUPPORTED", f"Agent {session.agent.name!r} asks nothing.")
         engine = await service.open()
-        ask = pending_of(await engine.store.load(session.key), principal)
+        loaded = await engine.store.load(session.key)
+        ask = pending_of(loaded, principal)
         if ask is None:
             raise Refused("INTERRUPT_NOT_PENDING", "This session has no pending interrupt.")
         if named is not None and named != checkpoint_of(session.key, ask):
@@ -100,6 +106,12 @@ async def resume_chat(service: Service, request: Request) -> EventStreamResponse
                 "INTERRUPT_NOT_PENDING",
                 "The session does not ask the question of this checkpoint_id any more; it asks "
                 "another one. Nothing was answered.",
+            )
+        if named is None and await is_repeated(engine, session.key, loaded, ask, values):
+            raise Refused(
+                "INTERRUPT_NOT_PENDING",
+                "The session has just been given this answer, and asks another question since. "
+                "Nothing was answered: name the question by its checkpoint_id.",
             )
         entry = {"interruptId": ask.id, "status": "resolved", "payload": payload_of(ask, values)}
         return await _reply(engine, session, request, heavy, resume=[entry])
@@ -117,21 +129,6 @@ def _id_of(request: Request) -> str:
     if not 0 < len(key) <= _LONGEST_KEY:
         raise _fault("Idempotency-Key", f"must have 1 to {_LONGEST_KEY} characters")
     return hashlib.sha256(key.encode()).hexdigest()[:32]
-
-
-async def _seen_last(engine: Engine, session: _Session) -> list[Json]:
-    """What the author of a message saw last, where a message may answer a question.
-
-    Only what follows the question answers it. A client of this API has no list of messages to show
-    that by; its session is one conversation, and what it sends next follows what was said last.
-    """
-    if session.agent.settings.auto_resume != "on":
-        return []
-    loaded = await engine.store.load(session.key, messages=True)
-    said = [m.id for m in loaded.messages if m.message["role"] == "assistant"]
-    if not (said and loaded.waiting):
-        return []
-    return [{"id": said[-1], "role": "assistant", "content": ""}]
 
 
 async def _reply(
@@ -170,8 +167,12 @@ async def _reply(
     )
     adapter = agent.adapter
     scanner = adapter.scanner if isinstance(adapter, AsksInWords) else None
+    before: frozenset[str] = frozenset()
+    if said is None and adapter.capabilities.holds:
+        async with engine.threads.whole(session.key) as loaded:
+            before = frozenset(message.id for message in loaded.messages)
     pipe, stream = engine.submit(submission)
-    reply = ChatReply(engine, session.key, pipe, stream, _frames(request), scanner, said)
+    reply = ChatReply(engine, session.key, pipe, stream, _frames(request), scanner, said, before)
     try:
         first = await reply.begin()
     except BaseException:
@@ -182,7 +183,8 @@ async def _reply(
 
 
 def _frames(request: Request) -> Frames:
-    a2ui = request.headers.get("x-a2ui", "").strip().lower() == "true"
+    asked = request.headers.get("x-a2ui", ""), request.query_params.get("a2ui", "")
+    a2ui = any(value.strip().lower() == "true" for value in asked)
     return A2UIFrames() if a2ui else LegacyFrames()
 
 

@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from typing import Final, TypeVar
 
-from agui_bridge.http.chat.refusal_statuses import STATUSES
-from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
+from starlette.requests import Request
+
+from agui_bridge.errors import Refused
+from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, JsonObject, Operation
+from agui_bridge.http.service import Service
 from agui_bridge.shapes import chat
 from agui_bridge.shapes.readable_schema import OF_IDS
 
-__all__ = ["CHAT_OPERATIONS"]
+# --- the HTTP statuses of the chat API, where they differ from those of `errors.CODES` ---
+#
+# Source: SuperAgent's page "Interrupt/Resume", the table of errors.
 
-Json = dict[str, Any]
+T = TypeVar("T")
 
-_A2UI: Final[Json] = {
+STATUSES: Final[Mapping[str, int]] = {
+    "INVALID_INPUT": 400,
+    "INVALID_RESUME_PAYLOAD": 400,
+    "INTERRUPT_EXPIRED": 409,
+    "INTERRUPT_NOT_FOUND": 409,
+}
+"""By code."""
+
+
+class _ChatRefused(Refused):
+    """A refusal with this API's status."""
+
+    @property
+    def status(self) -> int:
+        return STATUSES.get(self.code, super().status)
+
+
+def in_its_statuses(
+    handler: Callable[[Service, Request], Awaitable[T]],
+) -> Callable[[Service, Request], Awaitable[T]]:
+    """Have what a handler refuses answered with this API's statuses (decorator)."""
+
+    @wraps(handler)
+    async def handle(service: Service, request: Request) -> T:
+        try:
+            return await handler(service, request)
+        except Refused as error:
+            raise _ChatRefused(error.code, error.message, error.details) from error
+
+    return handle
+
+
+# --- operations ---
+
+_A2UI: Final[JsonObject] = {
     "name": "X-A2UI",
     "in": "header",
     "description": "`true` for frames of JSON, else tokens of text.",
@@ -22,7 +62,15 @@ _A2UI: Final[Json] = {
     "example": "true",
 }
 
-_IDEMPOTENCY: Final[Json] = {
+_A2UI_QUERY: Final[JsonObject] = {
+    "name": "a2ui",
+    "in": "query",
+    "description": "The same as the header `X-A2UI`, for clients that can set none.",
+    "schema": {"type": "string"},
+    "example": "true",
+}
+
+_IDEMPOTENCY: Final[JsonObject] = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "Names the message: with the same key it is carried out once in its session.",
@@ -31,7 +79,7 @@ _IDEMPOTENCY: Final[Json] = {
 }
 
 
-def _of_chat(name: str, description: str, example: str) -> Json:
+def _of_chat(name: str, description: str, example: str) -> JsonObject:
     return {
         "name": name,
         "in": "query",
@@ -45,6 +93,15 @@ def _of_chat(name: str, description: str, example: str) -> Json:
 _CHAT_RUN: Final = (*OF_AN_AGENT, *OF_A_BODY, "RUN_IN_PROGRESS", "TOO_MANY_RUNS", "SHUTTING_DOWN")
 
 CHAT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
+    ("GET", "/api/v1/agents"): Operation(
+        "listChatAgents",
+        "Chat",
+        "List the agents, at SuperAgent's address",
+        "The same as `GET /agents`.",
+        answer="Agents",
+        example={"agents": [{"name": "ops", "description": "Deletes rows, once approved."}]},
+        codes=("INTERNAL_ERROR",),
+    ),
     ("POST", "/api/v1/chat/stream"): Operation(
         "streamChat",
         "Chat",
@@ -52,7 +109,7 @@ CHAT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "On a session with a pending question nothing is sent: the question is repeated, unless "
         "`auto_resume` is on and the message answers it.",
         answer="ChatFrame",
-        query=(_A2UI, _IDEMPOTENCY),
+        query=(_A2UI, _A2UI_QUERY, _IDEMPOTENCY),
         body=chat.MESSAGE,
         codes=(*_CHAT_RUN, *OPENS_STORE),
         statuses=STATUSES,
@@ -88,7 +145,7 @@ CHAT_OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "Chat",
         "Answer what a session asks",
         answer="ChatFrame",
-        query=(_A2UI,),
+        query=(_A2UI, _A2UI_QUERY),
         body=chat.ANSWER,
         codes=(
             *_CHAT_RUN,

@@ -1,28 +1,31 @@
-"""A run's events made into the chat API's frames, as they come."""
+"""A run's events made into the chat API's frames, as they come; what it asks is no text of it."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from agui_bridge.agents.sentences.code import one_line
 from agui_bridge.engine.engine import Engine
 from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import CODES, Refused, StoreError
-from agui_bridge.http.chat.frames import Frames
-from agui_bridge.http.chat.interrupt_state import state_of
-from agui_bridge.http.chat.spoken_text import NewScanner, SpokenText
-from agui_bridge.protocol.contract.requests import AskAgain, Join, Reject, Replay
+from agui_bridge.http.chat.frames import Frames, state_of
+from agui_bridge.http.chat.repeated_answers import note_told
+from agui_bridge.protocol.contract.requests import AskAgain, Hold, Join, Reject, Replay
 from agui_bridge.protocol.json_values import WireEvent
 from agui_bridge.protocol.threads.records import Json, ThreadKey
 from agui_bridge.protocol.wire.sse import KEEP_ALIVE, Decoder
-from agui_bridge.surfaces.json_text import as_text
+from agui_bridge.surfaces.reading import as_text
 
-__all__ = ["ChatReply"]
+if TYPE_CHECKING:  # Only agents that ask in words need it, and it takes long to import.
+    from agui_bridge.agents.sentences.scanner import SentenceScanner
+
+NewScanner = Callable[[], "SentenceScanner"]
 
 _REPEATED = "INTERRUPT_PENDING"
 
@@ -38,6 +41,8 @@ class ChatReply:
         frames: the output mode.
         new_scanner: scans the agent's messages for requests; None holds nothing back.
         said: id of the message that the input brings; None for an answer.
+        before: ids of the messages that there were before an answer, which another process may
+            carry out: then the rest is told once it has.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class ChatReply:
         frames: Frames,
         new_scanner: NewScanner | None,
         said: str | None = None,
+        before: Collection[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._engine = engine
@@ -57,12 +63,13 @@ class ChatReply:
         self._stream = stream
         self._frames = frames
         self._said = said
+        self._before = before
         self._clock = clock
         self._text = SpokenText(new_scanner)
         self._decoder = Decoder()
         self._finished: WireEvent | None = None
         self._failed: WireEvent | None = None
-        self._spoke = self._ended = False
+        self._spoke = self._ended = self._is_elsewhere = False
 
     async def begin(self) -> bytes:
         """Wait until the run begins; gives what there is to send.
@@ -77,6 +84,7 @@ class ChatReply:
             chunk = await self._pipe.read()
             text = self._take(chunk)
             ruling = self._stream.ruling
+            self._is_elsewhere = isinstance(ruling, Hold) and ruling.joins
             if isinstance(ruling, Join) and chunk:
                 continue
             if isinstance(ruling, Replay) and self._said is None:
@@ -121,9 +129,16 @@ class ChatReply:
         return "".join(pieces)
 
     def _replied(self, messages: Sequence[Mapping[str, Json]]) -> Iterator[str]:
-        """What the agent said to a message that came before, told as it was then."""
-        after = itertools.dropwhile(lambda message: message["id"] != self._said, messages)
-        reply = itertools.takewhile(lambda message: message["role"] != "user", [*after][1:])
+        """What the agent said to a message that came before, told as it was then.
+
+        Or to an answer that another process has carried out.
+        """
+        if self._is_elsewhere:
+            messages = [message for message in messages if message["id"] not in self._before]
+        else:
+            after = itertools.dropwhile(lambda message: message["id"] != self._said, messages)
+            messages = [*after][1:]
+        reply = itertools.takewhile(lambda message: message["role"] != "user", messages)
         for message in reply:
             of_its_own = message["role"] == "assistant" and not message.get("subagentRunId")
             if of_its_own and message.get("content"):
@@ -152,6 +167,8 @@ class ChatReply:
                     # Its message says besides why it is asked again.
                     ask = replace(ask, message=outcome["interrupts"][0].get("message"))
                 interrupt = self._frames.interrupt(state_of(self._key, ask))
+                if self._said is not None:
+                    note_told(self._engine, self._key, ask)
         except (StoreError, KeyError):
             self._failed = {"code": "STORE_UNAVAILABLE"}
         frames = [self._told(self._unasked(asked))]
@@ -174,3 +191,100 @@ class ChatReply:
         shown = set(asked.split("\n")) if asked is not None else set()
         lost = [each for each in self._text.withheld if one_line(each) not in shown]
         return "".join(f"\n\n{sentence}" for sentence in lost)
+
+
+_PARAGRAPH = "\n\n"
+"""Stands between two messages of one reply: frames of this API know no messages."""
+
+
+class SpokenText:
+    """What an agent says to the user in one run, without what it asks.
+
+    A chat client shows the question in a form of its own, so it must not stand in the text too.
+    Whether a sentence is a request shows at its end at the latest: of an agent that asks in words
+    at most the current sentence is held back, of any other nothing.
+
+    Args:
+        new_scanner: makes a scanner for a message; None when nothing is held back.
+
+    Attributes:
+        withheld: the sentences that were kept back, in order.
+    """
+
+    def __init__(self, new_scanner: NewScanner | None) -> None:
+        self.withheld: list[str] = []
+        self._new_scanner = new_scanner
+        self._open: dict[str, _Message] = {}
+        self._said = False
+        self._between = False
+
+    def hear(self, event: WireEvent) -> str:
+        """Take an event; gives the text that may be shown now.
+
+        Only what the agent itself says counts: no reasoning, no message of another role, and no
+        text of a sub-agent, which talks to its agent.
+        """
+        kind = event["type"]
+        if kind == "TEXT_MESSAGE_CONTENT":
+            message = self._open.get(event["messageId"])
+            return self._shown(message.feed(event["delta"])) if message is not None else ""
+        if kind == "TEXT_MESSAGE_START":
+            if event.get("role", "assistant") == "assistant" and not event.get("subagentRunId"):
+                scanner = self._new_scanner() if self._new_scanner is not None else None
+                self._open[event["messageId"]] = _Message(scanner, self.withheld)
+                self._between = self._said
+            return ""
+        if kind == "TEXT_MESSAGE_END":
+            message = self._open.pop(event["messageId"], None)
+            return self._shown(message.end()) if message is not None else ""
+        if kind == "TOOL_CALL_START" and not event.get("subagentRunId"):
+            # What follows a tool call is said anew.
+            return "".join(self._shown(message.end()) for message in self._open.values())
+        return ""
+
+    def _shown(self, text: str) -> str:
+        if not text:
+            return ""
+        if self._between:
+            text = _PARAGRAPH + text
+        self._said, self._between = True, False
+        return text
+
+
+class _Message:
+    """One message: what was fed, less what a request may still be made of."""
+
+    def __init__(self, scanner: SentenceScanner | None, withheld: list[str]) -> None:
+        self._scanner = scanner
+        self._withheld = withheld
+        self._held = ""
+        # Offset of the first character held, and requests seen.
+        self._at = self._seen = 0
+
+    def feed(self, delta: str) -> str:
+        if self._scanner is None:
+            return delta
+        self._scanner.feed(delta)
+        self._held += delta
+        return self._pass(self._scanner.sentence_start)
+
+    def end(self) -> str:
+        if self._scanner is None:
+            return ""
+        self._scanner.end()
+        return self._pass(self._scanner.offset)
+
+    def _pass(self, until: int) -> str:
+        assert self._scanner is not None
+        passed = []
+        for request in self._scanner.requests[self._seen :]:
+            passed.append(self._take(request.start))
+            self._withheld.append(self._take(request.start + len(request.sentence)))
+        self._seen = len(self._scanner.requests)
+        passed.append(self._take(until))
+        return "".join(passed)
+
+    def _take(self, until: int) -> str:
+        taken, self._held = self._held[: until - self._at], self._held[until - self._at :]
+        self._at = until
+        return taken

@@ -19,12 +19,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agui_bridge import __version__
-from agui_bridge.engine.input.agent import Agent
 from agui_bridge.engine.input.settings import DisconnectPolicy
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.errors import Refused
-from agui_bridge.http.agui.agents import capabilities_of
 from agui_bridge.http.agui.runs import (
     NEWEST_HEADER,
     begin_run,
@@ -32,17 +30,23 @@ from agui_bridge.http.agui.runs import (
     read_input,
     refusals_of,
 )
-from agui_bridge.http.bodies import Body, json_body, json_body_if_any
-from agui_bridge.http.callers import agent_of, find_agent, key_of, principal_of
+from agui_bridge.http.agui.threads import capabilities_of
 from agui_bridge.http.endpoint import json_response
+from agui_bridge.http.request_parts import (
+    Body,
+    agent_of,
+    find_agent,
+    json_body,
+    json_body_if_any,
+    key_of,
+    principal_of,
+)
 from agui_bridge.http.service import Service
 from agui_bridge.http.stream_response import EventStreamResponse, stream_of
 from agui_bridge.protocol.threads.records import Json, Principal
 
 if TYPE_CHECKING:  # Shapes for checkers, and for the OpenAPI document.
-    from agui_bridge.http.copilotkit.views import RunStopped, RuntimeInfo
-
-__all__ = ["METHODS", "connect_agent", "dispatch", "get_info", "run_agent", "stop_agent"]
+    from agui_bridge.http.copilotkit.operations import RunStopped, RuntimeInfo
 
 METHODS: Final = ("info", "agent/run", "agent/connect", "agent/stop")
 """What the single route can be asked for."""

@@ -3,17 +3,89 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Final, Literal, NotRequired
+
+from ag_ui import core
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.http.agui.operations import REFUSALS, VERSION
-from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, Operation
-from agui_bridge.shapes.readable_schema import OF_IDS
+from agui_bridge.http.operation import OF_A_BODY, OF_AN_AGENT, OPENS_STORE, JsonObject, Operation
+from agui_bridge.protocol.threads.records import Json
+from agui_bridge.shapes.readable_schema import OF_IDS, ShapedAs
 
-__all__ = ["BASE", "COPILOTKIT_OPERATIONS", "check_base", "placed"]
+# --- the shapes of what CopilotKit's client reads that is no stream of events ---
+#
+# Source: `@copilotkit/shared` (`RuntimeInfo`) and `@copilotkit/runtime` (its stop handler), 1.75.0.
 
-Json = dict[str, Any]
+if sys.version_info >= (3, 12):
+    from typing import TypedDict
+else:  # the one of 3.11 tells pydantic too little
+    from typing_extensions import TypedDict
+
+CapabilitiesJson = Annotated[Mapping[str, Json], ShapedAs(core.AgentCapabilities)]
+
+
+class RuntimeAgent(TypedDict):
+    """An agent, as CopilotKit lists it."""
+
+    name: str
+    """Its name: the client's agent id."""
+    description: str
+    """What it does, for people; empty if it does not say."""
+    className: str
+    """The kind of agent that the client is to take it for."""
+    capabilities: CapabilitiesJson
+    """What it can do."""
+
+
+class ThreadEndpoints(TypedDict):
+    """Which of the runtime's own thread routes there are; the bridge's are others."""
+
+    list: bool
+    """Whether threads can be listed."""
+    inspect: bool
+    """Whether a thread can be read."""
+    mutations: bool
+    """Whether a thread can be changed."""
+    realtimeMetadata: bool
+    """Whether changes are told of as they happen."""
+
+
+class RuntimeInfo(TypedDict):
+    """What the client asks for first."""
+
+    version: str
+    """The version of agui-bridge."""
+    agents: Mapping[str, RuntimeAgent]
+    """The agents, by name."""
+    mode: Literal["sse"]
+    """Runs come as server-sent events."""
+    audioFileTranscriptionEnabled: bool
+    """Whether speech can be sent."""
+    a2uiEnabled: bool
+    """Whether the runtime adds A2UI tools."""
+    openGenerativeUIEnabled: bool
+    """Whether the runtime adds tools that make user interfaces."""
+    suggestions: bool
+    """Whether the runtime has a route for suggestions."""
+    threadEndpoints: ThreadEndpoints
+    """Which of its routes for threads there are."""
+
+
+class RunStopped(TypedDict):
+    """What a stop achieved."""
+
+    stopped: bool
+    """Whether the run is over because of a stop."""
+    message: NotRequired[str]
+    """Why it is not; only then."""
+
+
+RuntimeAnswer = RuntimeInfo | RunStopped
+"""What the single route answers with, where it is no stream."""
+
 
 BASE: Final = "/copilotkit"
 """Where the routes stand in the tables, and by default."""
@@ -21,7 +93,7 @@ BASE: Final = "/copilotkit"
 _PATH: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 _RUN: Final = (*OF_AN_AGENT, *OF_A_BODY, "UNSUPPORTED_VERSION", "TOO_MANY_RUNS", *OPENS_STORE)
-_IDS: Final[Json] = {"threadId": "thread-1", "runId": "run-1"}
+_IDS: Final[JsonObject] = {"threadId": "thread-1", "runId": "run-1"}
 _STREAM: Final = [
     {"type": "RUN_STARTED", **_IDS, "protocolVersion": "1.0"},
     {"type": "STATE_SNAPSHOT", "snapshot": {}},
@@ -31,7 +103,7 @@ _STREAM: Final = [
     },
     {"type": "RUN_FINISHED", **_IDS, "outcome": {"type": "success"}},
 ]
-_STOP_BODY: Final[Json] = {
+_STOP_BODY: Final[JsonObject] = {
     "type": "object",
     "title": "CopilotKit stop request",
     "description": "Which run to stop; nothing is whichever runs.",
@@ -46,9 +118,11 @@ _STOP_BODY: Final[Json] = {
 }
 
 
-def _envelope(methods: list[str], params: list[str], body: Json | None, needed: bool) -> Json:
+def _envelope(
+    methods: list[str], params: list[str], body: JsonObject | None, needed: bool
+) -> JsonObject:
     """The schema of a request to some of the other routes."""
-    members: Json = {
+    members: JsonObject = {
         "method": {
             "type": "string",
             "title": "Method",
@@ -76,7 +150,7 @@ def _envelope(methods: list[str], params: list[str], body: Json | None, needed: 
     }
 
 
-_PARAMS: Final[Json] = {
+_PARAMS: Final[JsonObject] = {
     "agentId": {
         "type": "string",
         "title": "Agent",
@@ -91,9 +165,9 @@ _PARAMS: Final[Json] = {
         **OF_IDS,
     },
 }
-_STOP_IN_ENVELOPE: Final[Json] = {**_STOP_BODY, "type": ["object", "null"]}
-_INPUT: Final[Json] = {"$ref": "#/components/schemas/RunInput"}
-_ENVELOPE: Final[Json] = {
+_STOP_IN_ENVELOPE: Final[JsonObject] = {**_STOP_BODY, "type": ["object", "null"]}
+_INPUT: Final[JsonObject] = {"$ref": "#/components/schemas/RunInput"}
+_ENVELOPE: Final[JsonObject] = {
     "title": "CopilotKit envelope",
     "description": "A request to one of the other routes.",
     "oneOf": [

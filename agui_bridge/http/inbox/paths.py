@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BY_LINK", "DECIDED", "INBOX", "INBOX_PATHS", "NOTICES", "QUESTION", "RULES"]
-
 INBOX: Final = "/inbox"
 DECIDED: Final = "/inbox/decided"
 RULES: Final = "/inbox/rules"

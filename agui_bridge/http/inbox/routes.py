@@ -8,13 +8,9 @@ from urllib.parse import urlsplit
 
 from starlette.routing import BaseRoute, Route
 
-from agui_bridge.http.endpoint import Endpoint
-from agui_bridge.http.hosts import HostGuard
-from agui_bridge.http.inbox.decided import decided_page
-from agui_bridge.http.inbox.door import Door, Handler
-from agui_bridge.http.inbox.listing import inbox_page
-from agui_bridge.http.inbox.notices import notices_page
-from agui_bridge.http.inbox.page import Pages
+from agui_bridge.http.endpoint import Endpoint, HostGuard
+from agui_bridge.http.inbox.door import Door, Handler, Pages
+from agui_bridge.http.inbox.listing import decided_page, inbox_page, notices_page, remembered_page
 from agui_bridge.http.inbox.paths import (
     BY_LINK,
     DECIDED,
@@ -25,10 +21,7 @@ from agui_bridge.http.inbox.paths import (
     RULES,
 )
 from agui_bridge.http.inbox.question import question_page
-from agui_bridge.http.inbox.remembered import remembered_page
 from agui_bridge.http.service import Service
-
-__all__ = ["inbox_routes"]
 
 _PAGES: Final[Mapping[str, Handler]] = {
     INBOX: inbox_page,

@@ -9,33 +9,119 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal, Protocol
 
-from agui_bridge.protocol.answers.question_schemas import (
-    find_answer_fault,
-    rooted,
-    says_declined,
-)
+from agui_bridge.protocol.previews import Preview
 from agui_bridge.protocol.schemas.check_work import CheckWork
+from agui_bridge.protocol.schemas.checking import find_schema_fault, is_known_draft
+from agui_bridge.protocol.schemas.left_out import REFERENCES
 from agui_bridge.protocol.threads.records import Interrupt, Json, RecordedAnswer, Vote
 
-__all__ = [
-    "ANSWER",
-    "APPROVE",
-    "CONFIRM_SCHEMA",
-    "DECLINE",
-    "EDIT",
-    "RESPOND",
-    "Answer",
-    "Approve",
-    "Cancel",
-    "Decision",
-    "Decline",
-    "Respond",
-    "approval_schema",
-    "decide",
-    "find_fault",
-]
+# --- response schemas of questions: with a decline beside the answer, and without null ---
+#
+# A question that may be declined takes what it asks for, or `{"declined": true, "reason": …}`.
+# Source: docs/contract.md, "Decisions".
+
+DECLINED: Final = "declined"
+"""The member of a payload that says, being true, that a person would not answer."""
+
+_ANSWER: Final = "#/anyOf/0"
+DECLINE_SCHEMA: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "required": [DECLINED],
+    "properties": {DECLINED: {"const": True}, "reason": {"type": "string"}},
+}
+"""The payload of a decline."""
+
+_NOT_NULL: Final[Mapping[str, Json]] = {"not": {"type": "null"}}
+
+
+def declinable(schema: Mapping[str, Json] | None) -> dict[str, Json]:
+    """Offer a decline beside the answer.
+
+    Args:
+        schema: of the answer; None takes any.
+
+    Returns:
+        `{anyOf: [schema, {required: [declined], …}]}`.
+    """
+    answer, draft = rooted(schema or {}, _ANSWER)
+    return {**draft, "anyOf": [answer, dict(DECLINE_SCHEMA)]}
+
+
+def without_null(schema: Mapping[str, Json] | None) -> Mapping[str, Json]:
+    """Let null be no answer, for a framework that can't be told it.
+
+    Args:
+        schema: of the answer, which `check_schema` accepted; None takes any.
+    """
+    if schema is None:
+        return _NOT_NULL
+    if find_schema_fault(schema, None) is not None:
+        return schema
+    if "not" not in schema:
+        return {**schema, **_NOT_NULL}
+    return {**schema, "allOf": [*schema.get("allOf", ()), _NOT_NULL]}
+
+
+def has_decline(schema: Mapping[str, Json] | None) -> bool:
+    """Whether a question's schema, whoever made it, offers a decline beside the answer."""
+    offered = (schema or {}).get("anyOf")
+    return isinstance(offered, list) and len(offered) == 2 and is_decline_schema(offered[1])
+
+
+def is_decline_schema(schema: Json) -> bool:
+    """Whether it is the schema of a decline and nothing else."""
+    if not isinstance(schema, Mapping) or schema.get("required") != [DECLINED]:
+        return False
+    properties = schema.get("properties")
+    return isinstance(properties, Mapping) and properties.get(DECLINED) == {"const": True}
+
+
+def says_declined(payload: Json) -> bool:
+    """Whether a payload is a decline, where the question offers one."""
+    return isinstance(payload, Mapping) and payload.get(DECLINED) is True
+
+
+def find_answer_fault(
+    schema: Mapping[str, Any], payload: Json, work: CheckWork | None = None
+) -> str | None:
+    """Check an answer against its question's schema; see `find_schema_fault`.
+
+    Where there is a decline beside the answer, it is told what is wrong with what was meant.
+    """
+    if has_decline(schema) and not says_declined(payload):
+        schema = {**schema, "anyOf": schema["anyOf"][:1]}
+    return find_schema_fault(schema, payload, work)
+
+
+def rooted(schema: Mapping[str, Json], to: str) -> tuple[dict[str, Json], dict[str, Json]]:
+    """Make a whole schema a part of another one.
+
+    Args:
+        schema: a document of its own.
+        to: the pointer to its new place.
+
+    Returns:
+        It, as it is to stand there; and its draft, which then rules the whole document.
+    """
+    part: dict[str, Json] = _moved(dict(schema), to)
+    part.pop("$id", None)
+    draft = part.pop("$schema", None)
+    return part, {"$schema": draft} if is_known_draft(draft) else {}
+
+
+def _moved(node: Json, to: str) -> Json:
+    """Let the pointers of a schema lead to the same places once it stands at `to`."""
+    if isinstance(node, Mapping):
+        return {
+            name: to + value[1:]
+            if name in REFERENCES and isinstance(value, str) and value.startswith("#")
+            else _moved(value, to)
+            for name, value in node.items()
+        }
+    return [_moved(item, to) for item in node] if isinstance(node, list | tuple) else node
+
 
 APPROVE, DECLINE, EDIT, RESPOND = "approve", "decline", "edit", "respond"
 """Decisions on a tool approval."""
@@ -182,7 +268,11 @@ def _shown(value: Json) -> str:
 
 
 def approval_schema(
-    parameters: Mapping[str, Json] | None, *, editable: bool, respond: bool = False
+    parameters: Mapping[str, Json] | None,
+    *,
+    editable: bool,
+    respond: bool = False,
+    approve: bool = True,
 ) -> dict[str, Json]:
     """Make the response schema of a tool approval.
 
@@ -191,13 +281,14 @@ def approval_schema(
         editable: whether arguments may be edited; `editedArgs` in the schema is the signal.
         respond: whether a text may be given in place of the tool's result; `respond` in the schema
             is the signal.
+        approve: whether it may be approved at all.
 
     Returns:
         `{type: object, required: [approved], properties: {approved, reason, editedArgs?,
         respond?}}`.
     """
     properties: dict[str, Json] = {
-        "approved": {"type": "boolean"},
+        "approved": {"type": "boolean"} if approve else {"type": "boolean", "const": False},
         "reason": {"type": "string"},
     }
     schema: dict[str, Json] = {
@@ -215,6 +306,22 @@ def approval_schema(
     return schema
 
 
+CUT_PREVIEW: Final = (
+    "its preview is cut, so that nobody has seen all that the call would do: it can't be approved. "
+    "Decline it with a reason, such as that it is to do less at once."
+)
+
+
+class _Previewed(Protocol):
+    @property
+    def preview(self) -> Preview | None: ...
+
+
+def is_cut(question: _Previewed) -> bool:
+    """Whether nobody can have seen all that a question shows."""
+    return question.preview is not None and question.preview.is_cut
+
+
 def find_fault(interrupt: Interrupt, payload: Json, work: CheckWork | None = None) -> str | None:
     """Say what is wrong with a resolved entry's payload, or None when it is an answer.
 
@@ -226,6 +333,8 @@ def find_fault(interrupt: Interrupt, payload: Json, work: CheckWork | None = Non
         payload: the answer to it.
         work: what may be done for all answers of the input; what this one takes is counted.
     """
+    if is_cut(interrupt) and isinstance(payload, Mapping) and payload.get("approved") is True:
+        return CUT_PREVIEW
     if interrupt.response_schema is not None:
         fault = find_answer_fault(interrupt.response_schema, payload, work)
         if fault is not None:

@@ -7,18 +7,127 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from agui_bridge.frozen import dataclass
-from agui_bridge.protocol.audit.counting import unsealed_votes
-from agui_bridge.protocol.audit.keys import AuditKeys
-from agui_bridge.protocol.audit.sealing import row_id, told_of
-from agui_bridge.protocol.contract.transitions import ESCALATED, UNSEALED
-from agui_bridge.protocol.threads.audit_chain import AuditRow, ChainHead
-from agui_bridge.protocol.threads.records import Interrupt, Json, ThreadKey
+from agui_bridge.frozen import dataclass, replace
+from agui_bridge.protocol.audit.sealing import (
+    LATE,
+    REDACTED,
+    AuditKeys,
+    plain_vote,
+    row_id,
+    told_of,
+)
+from agui_bridge.protocol.contract.transitions import ESCALATED, UNSEALED, VOTED
+from agui_bridge.protocol.threads.messages.entries import words_of
+from agui_bridge.protocol.threads.record_parts import AuditRow, ChainHead
+from agui_bridge.protocol.threads.records import (
+    AuditEntry,
+    Interrupt,
+    InterruptStatus,
+    Json,
+    ThreadKey,
+    Vote,
+)
+from agui_bridge.protocol.turns import proposed_arguments, with_proposed
 
-__all__ = ["Fault", "Mark", "read_row", "sealed_rows", "verify_chain", "verify_questions"]
+# --- counting: what was said to an open question counts if a sealed row tells of it ---
+#
+# Who writes to the store without a key can write a vote, or an answer that waits for the batch's
+# others, into a question. They can't write its row. A later commit would seal the entry that they
+# put into its history; that row is `late`, and counts no more than none.
+#
+# A question whose own first row is missing or late was asked before there were keys. What was said
+# to it counts as it does without keys; `verify` names it.
+
+Row = Mapping[str, Any]
+"""A row whose seal was checked."""
+
+_SAID_WITH: Final = ("answered", "claimed")
+"""The statuses that the last vote, or an answer, brings about."""
+
+
+def waits_for_others(ask: Interrupt) -> bool:
+    """Whether something was said to a question that is not carried out yet."""
+    return (ask.is_open and bool(ask.votes)) or ask.status is InterruptStatus.ANSWERED
+
+
+def counted(ask: Interrupt, rows: Sequence[Row], keys: AuditKeys) -> Interrupt:
+    """A question with what counts of what was said to it; itself if that is all.
+
+    Args:
+        ask: a question, as it is stored.
+        rows: of its thread's chain, in their order.
+        keys: all that may have sealed them.
+    """
+    its = _rows_of(ask, rows)
+    if its is None:
+        return ask
+    if forged := unsealed_votes(ask, rows, keys):
+        ask = replace(ask, votes=tuple(vote for vote in ask.votes if vote not in forged))
+    if ask.status is InterruptStatus.ANSWERED and (
+        forged or not any(_answers(row, ask, keys) for row in its)
+    ):
+        ask = replace(ask, status=InterruptStatus.OPEN, answer=None)
+    return ask
+
+
+def taken_back(ask: Interrupt, now: float) -> Interrupt:
+    """A question without what did not count, and its history, which says so.
+
+    Args:
+        ask: what `counted` left of it.
+        now: store time (seconds).
+    """
+    rule = ask.rule.name if ask.rule is not None else None
+    entry = AuditEntry(InterruptStatus.OPEN, now, "bridge", None, rule, UNSEALED)
+    return replace(ask, audit=(*ask.audit, entry))
+
+
+def unsealed_votes(ask: Interrupt, rows: Sequence[Row], keys: AuditKeys) -> tuple[Vote, ...]:
+    """The votes of a question that no sealed row tells of.
+
+    Args:
+        ask: the question, as it is stored.
+        rows: of its thread's chain, in their order.
+        keys: all that may have sealed them.
+    """
+    its = _rows_of(ask, rows) or ()
+    if not its:
+        return ()
+    return tuple(vote for vote in ask.votes if not any(_casts(row, vote, keys) for row in its))
+
+
+def _rows_of(ask: Interrupt, rows: Iterable[Row]) -> list[Row] | None:
+    """The rows of a question that was asked with keys; None of any other."""
+    its = [row for row in rows if row["interrupt"] == ask.id]
+    asked = next((row for row in its if row["entry"] == 0), None)
+    if asked is None or asked.get(LATE):
+        return None
+    return [row for row in its if not row.get(LATE)]
+
+
+def _casts(row: Row, vote: Vote, keys: AuditKeys) -> bool:
+    """Whether a row tells of a vote."""
+    says = row["event"] == VOTED or (row["event"] is None and row["status"] in _SAID_WITH)
+    if not says or row["actor"] != vote.actor:
+        return False
+    # Rows of earlier versions tell of the answer alone.
+    given: list[Json] = [vote.answer.status, vote.answer.payload]
+    told, said = ("vote", plain_vote(vote)) if "vote" in row else ("answer", given)
+    return bool(row[told] == keys.digest(row["key"], said))
+
+
+def _answers(row: Row, ask: Interrupt, keys: AuditKeys) -> bool:
+    """Whether a row tells of a question's answer, which waits for others."""
+    assert ask.answer is not None, "an answered question has an answer"
+    given: Json = [ask.answer.status, ask.answer.payload]
+    says = row["event"] is None and row["status"] == InterruptStatus.ANSWERED.value
+    return bool(says and row["answer"] == keys.digest(row["key"], given))
+
+
+# --- the verdict ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +273,7 @@ def verify_questions(
         asks: its questions as they are stored, by id.
         keys: all that may have sealed it.
     """
-    sealed = sealed_rows(key, rows, keys)
+    sealed = [row for row in sealed_rows(key, rows, keys) if row["interrupt"] is not None]
     told: dict[tuple[str, int], dict[str, Any]] = {}
     for found in sealed:
         # The first one: what was sealed again is no better than what was there.
@@ -197,6 +306,36 @@ def verify_questions(
     for (id, index), row in told.items():
         if id in asks and index >= len(asks[id].audit):
             what = f"question {id} has lost entry {index} of its history"
+            yield Fault(key, str(row["chain"]), row["seq"], what)
+
+
+def verify_redactions(
+    key: ThreadKey,
+    rows: Sequence[AuditRow],
+    messages: Iterable[Mapping[str, Json]],
+    keys: AuditKeys,
+) -> Iterator[Fault]:
+    """Say which messages do not say what was put into them in place of other words.
+
+    Args:
+        key: the thread.
+        rows: of its chain; those that are damaged are left out.
+        messages: of the thread, as they are stored. One that is gone can't be compared.
+        keys: all that may have sealed it.
+    """
+    sealed = sealed_rows(key, rows, keys)
+    last = {row["messageId"]: row for row in sealed if row["event"] == REDACTED}
+    for message in messages:
+        row = last.get(message["id"])
+        if row is None:
+            continue
+        # People may have edited its calls since. What the agent proposed is kept beside.
+        proposed = message
+        for call in proposed_arguments(message.get("metadata")):
+            proposed = with_proposed(proposed, call)
+        said = {keys.digest(row["key"], words_of(it)) for it in (message, proposed)}
+        if row["after"] not in said:
+            what = f"message {message['id']} was changed since it was redacted"
             yield Fault(key, str(row["chain"]), row["seq"], what)
 
 

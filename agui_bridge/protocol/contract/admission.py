@@ -29,6 +29,8 @@ from agui_bridge.protocol.contract.requests import (
     Resume,
     Ruling,
     Start,
+    TakeUp,
+    Wake,
 )
 from agui_bridge.protocol.contract.settling import (
     is_answer_of,
@@ -46,8 +48,7 @@ from agui_bridge.protocol.threads.records import (
     RecordedAnswer,
     ThreadStatus,
 )
-
-__all__ = ["ROWS", "admit"]
+from agui_bridge.protocol.wire.run_events import iso_time
 
 _TAKEN = "This answer was taken before, and is not carried out again."
 
@@ -79,7 +80,17 @@ def admit(loaded: Loaded, request: Request) -> Ruling:
 
 
 def _lease_over(loaded: Loaded, request: Request) -> Ruling | None:
-    return Recover() if loaded.run_lost else None
+    if not loaded.run_lost or loaded.way_on == "later":
+        return None
+    return TakeUp() if loaded.way_on == "now" else Recover()
+
+
+def _slept(loaded: Loaded, request: Request) -> Ruling | None:
+    if not (request.wakes or request.takes_up):
+        return None
+    # Whatever else the thread does by now, somebody was faster.
+    due = request.wakes and (loaded.timer_due or loaded.only_answered)
+    return resume_of(loaded, settle(loaded, request)) if due else Replay()
 
 
 def _same_as_running(loaded: Loaded, request: Request) -> Ruling | None:
@@ -176,7 +187,7 @@ def _repeated(loaded: Loaded, request: Request) -> Ruling | None:
     receipt = loaded.receipts.get(request.receipt or "")
     if receipt is None or request.entries or receipt.outcome == "undelivered":
         return None
-    if _only_answered(loaded):
+    if loaded.only_answered:
         # What carries a pause on that nobody has to answer is the input that paused, again.
         return None
     if loaded.status is ThreadStatus.RUNNING:
@@ -194,6 +205,22 @@ def _running(loaded: Loaded, request: Request) -> Ruling | None:
     if stop is not None and loaded.now < stop.until:
         return Join(until=stop.until)
     return _reject("RUN_IN_PROGRESS", "Another run of this thread is in progress.", ())
+
+
+def _time_to_wake(loaded: Loaded, request: Request) -> Ruling | None:
+    return Wake() if loaded.timer_due else None
+
+
+def _held_elsewhere(loaded: Loaded, request: Request) -> Ruling | None:
+    if not request.elsewhere or loaded.hold is None:
+        return None
+    if loaded.only_answered and not request.entries:
+        return Join()
+    ruling = admit(loaded, replace(request, elsewhere=False))
+    if not isinstance(ruling, Resume) or not request.entries:
+        return ruling
+    settled = settle(loaded, request)
+    return Hold(settled.answers, settled.votes, joins=True)
 
 
 def _unnamed(loaded: Loaded, request: Request) -> Ruling | None:
@@ -218,7 +245,7 @@ def _all_expired(loaded: Loaded, request: Request) -> Ruling | None:
 
 
 def _rest_expired(loaded: Loaded, request: Request) -> Ruling | None:
-    if _only_answered(loaded) and not request.entries:
+    if loaded.only_answered and not request.entries:
         return resume_of(loaded, settle(loaded, request))
     return None
 
@@ -247,11 +274,14 @@ def _pending(loaded: Loaded, request: Request) -> Ruling | None:
     if not loaded.asks or request.entries:
         return None
     names = [ask.id for ask in loaded.waiting]
-    return _reject(
-        "INTERRUPT_PENDING",
-        f"The thread waits for an answer to {_names(names)}: send it, or a cancel, in `resume`.",
-        names,
-    )
+    said = f"The thread waits for an answer to {_names(names)}: send it, or a cancel, in `resume`."
+    for ask in loaded.waiting:
+        if ask.is_timer and ask.expires_at is not None:
+            said = (
+                f"The run sleeps until {iso_time(ask.expires_at)}. Send the message then, or wake "
+                f"the run: answer {_names(names)} in `resume`."
+            )
+    return _reject("INTERRUPT_PENDING", said, names)
 
 
 def _resolves_expired(loaded: Loaded, request: Request) -> Ruling | None:
@@ -269,7 +299,7 @@ def _invalid_payload(loaded: Loaded, request: Request) -> Ruling | None:
     for entry in request.entries:
         if entry.answer.status == "resolved":
             asked = loaded.interrupts[entry.interrupt_id]
-            fault = find_fault(asked, entry.answer.payload, work)
+            fault = entry.fault or find_fault(asked, entry.answer.payload, work)
             if fault is not None:
                 said = f"{fault.rstrip('.')}."
                 return _reject(
@@ -324,6 +354,12 @@ def _part_of_results(loaded: Loaded, request: Request) -> Ruling | None:
     return Keep() if request.brings_part else None
 
 
+def _looked(loaded: Loaded, request: Request) -> Ruling | None:
+    if not request.looks:
+        return None
+    return Start() if loaded.may_look else Replay()
+
+
 def _idle(loaded: Loaded, request: Request) -> Ruling | None:
     return Start() if request.brings else None
 
@@ -342,6 +378,7 @@ Row = Callable[[Loaded, Request], Ruling | None]
 
 ROWS: tuple[tuple[str, Row], ...] = (
     ("0", _lease_over),
+    ("0a", _slept),
     ("1", _same_as_running),
     ("2", _other_than_given),
     ("3", _named_twice),
@@ -352,7 +389,9 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("8", _never_raised),
     ("8a", _repeated),
     ("9", _running),
+    ("9a", _time_to_wake),
     ("9b", _unnamed),
+    ("9c", _held_elsewhere),
     ("10", _all_expired),
     ("10b", _rest_expired),
     ("11", _auto_answer),
@@ -367,6 +406,7 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("17b", _vote_of_several),
     ("18", _complete),
     ("18b", _part_of_results),
+    ("18c", _looked),
     ("19", _idle),
     ("19a", _nothing_after_input),
     ("19b", _nothing),
@@ -408,11 +448,6 @@ def _identical(loaded: Loaded, request: Request, given: Mapping[str, RecordedAns
 def _given(loaded: Loaded) -> dict[str, RecordedAnswer]:
     """Answers that are held or being carried out; the answers of closed batches are receipts."""
     return {i.id: i.answer for i in loaded.batch_interrupts() if i.answer is not None}
-
-
-def _only_answered(loaded: Loaded) -> bool:
-    """Whether the questions are all answered or expired, and one of them is not expired."""
-    return bool(loaded.asks) and not loaded.waiting and not loaded.all_expired
 
 
 def _begins(request: Request) -> bool:

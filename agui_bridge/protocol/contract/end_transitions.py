@@ -5,9 +5,9 @@ Source: docs/contract.md, "Stop" and "Crash, lease, lost runs, failed delivery".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Literal
+from typing import Final, Literal
 
 from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.transitions import (
@@ -17,10 +17,18 @@ from agui_bridge.protocol.contract.transitions import (
     closed_by_answer,
     input_receipt,
     moved,
+    redactions_of,
 )
-from agui_bridge.protocol.threads.history import StoredMessage
-from agui_bridge.protocol.threads.kept import Kept
+from agui_bridge.protocol.threads.completed_part import CompletedPart
+from agui_bridge.protocol.threads.history import Rewritten, StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.record_parts import (
+    ChainHead,
+    LeaseTerm,
+    PauseHold,
+    Redaction,
+    Watch,
+)
 from agui_bridge.protocol.threads.records import (
     Batch,
     ClosedBatch,
@@ -34,7 +42,65 @@ from agui_bridge.protocol.threads.records import (
     ThreadStatus,
 )
 
-__all__ = ["FinalWrite", "close_lost_claim", "end_run", "give_back", "late_result", "reopen"]
+# --- what a run has written under its lease, for a store that lost some of it in a failover ---
+#
+# The claim is there as long as the lease is. What came after it may be gone: results that were
+# told, and that their questions are closed. Source: docs/contract.md, X3 to X5.
+
+
+class Written:
+    """The rows that a run has written since its claim, each as it was written last.
+
+    The record is written whole each time, and needs no keeping.
+    """
+
+    __slots__ = ("_interrupts", "_messages", "_redactions", "_superseded")
+
+    def __init__(self) -> None:
+        self._redactions: list[tuple[Redaction, int]] = []
+        self._interrupts: dict[str, Interrupt] = {}
+        self._messages: dict[str, StoredMessage] = {}
+        self._superseded: dict[str, None] = {}
+
+    def note(self, change: Change, chain: ChainHead | None) -> None:
+        """Take note of a change that the store has taken.
+
+        Args:
+            change: as it was written.
+            chain: the end of the audit chain since then.
+        """
+        if chain is not None:
+            self._redactions += ((redaction, chain.seq) for redaction in change.redactions)
+        self._interrupts.update((ask.id, ask) for ask in change.interrupts)
+        for message in change.messages:
+            self._messages[message.id] = message
+            self._superseded.pop(message.id, None)
+        for id in change.superseded:
+            self._messages.pop(id, None)
+            self._superseded[id] = None
+
+    def whole(self, change: Change, chain: ChainHead | None) -> Change:
+        """A change with all that was written before it.
+
+        Args:
+            change: what is to be written now.
+            chain: the end of the audit chain as it is stored: the rows behind it are lost, and are
+                sealed again.
+        """
+        interrupts = self._interrupts | {ask.id: ask for ask in change.interrupts}
+        messages = self._messages | {message.id: message for message in change.messages}
+        gone = dict.fromkeys(id for id in self._superseded if id not in messages)
+        gone.update(dict.fromkeys(change.superseded))
+        stored = chain.seq if chain is not None else 0
+        redactions = (redaction for redaction, seq in self._redactions if seq > stored)
+        return replace(
+            change,
+            record=replace(change.record, chain=chain),
+            interrupts=tuple(interrupts.values()),
+            messages=tuple(row for id, row in messages.items() if id not in gone),
+            superseded=tuple(gone),
+            redactions=(*redactions, *change.redactions),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +123,8 @@ class FinalWrite:
         kept: how far the conversation is that its framework has; None leaves what was known.
         unsettled: statuses of claimed interrupts whose approved call has no result: cancelled where
             it certainly never began, else indeterminate. The others take what their answers mean.
+        watch: work that the run leaves with its framework.
+        hold: token under which this process holds the new batch; None where nothing waits for it.
     """
 
     outcome: Literal["finished", "stopped", "failed"]
@@ -71,8 +139,10 @@ class FinalWrite:
     iteration: int | None = None
     memo: Json = None
     result: Json = None
-    kept: Kept | None = None
+    kept: CompletedPart | None = None
     unsettled: Mapping[str, InterruptStatus] = field(default_factory=dict)
+    watch: Watch | None = None
+    hold: str | None = None
 
 
 def end_run(
@@ -82,6 +152,7 @@ def end_run(
     *,
     messages: Sequence[StoredMessage] = (),
     state: Json,
+    rewritten: Iterable[Rewritten] = (),
     superseded: Sequence[str] = (),
     told: Collection[ClosedBatch] = (),
     expired: Collection[str] = (),
@@ -95,6 +166,7 @@ def end_run(
         end: how it ended.
         messages: rows to write.
         state: the shared state.
+        rewritten: those of the messages whose words the agent put others in the place of.
         superseded: ids of messages that the agent took out of the conversation.
         told: closed batches that the adapter has been told of.
         expired: ids of claimed interrupts that count as expired.
@@ -136,6 +208,10 @@ def end_run(
             rewound=record.rewound if end.kept is None else (),
             archived=record.archived if end.kept is None else (),
             kept=end.kept or record.kept,
+            watch=end.watch,
+            checkpoint=None,
+            # How long it holds is the store's to say.
+            hold=PauseHold(end.hold, LeaseTerm(0.0)) if end.hold is not None else None,
             past=True if superseded else record.past,
         ),
         interrupts=(
@@ -151,7 +227,17 @@ def end_run(
         receipts=receipts,
         messages=tuple(messages),
         superseded=tuple(superseded),
+        redactions=redactions_of(record, rewritten, now),
     )
+
+
+def let_go(loaded: Loaded) -> Change:
+    """Nobody holds the pause any more, and it goes on waiting: what answers it is the next claim.
+
+    Source: docs/contract.md, "Held pauses".
+    """
+    assert loaded.record is not None, "only a thread that exists is paused"
+    return Change(record=replace(loaded.record, hold=None))
 
 
 def late_result(loaded: Loaded, message: StoredMessage, ask: Interrupt | None) -> Change:
@@ -202,14 +288,23 @@ def reopen(
             unheard=tuple(unheard),
             held_context=tuple(context),
             memo=memo,
+            checkpoint=None,
         ),
-        interrupts=tuple(
-            moved(replace(ask, answer=None, votes=()), InterruptStatus.OPEN, now, "bridge")
-            for ask in claimed
-        ),
+        interrupts=tuple(_reopened(ask, now) for ask in claimed),
         receipts=input_receipt(record.run, "undelivered", now),
         messages=tuple(messages),
     )
+
+
+_LATER: Final = 60.0
+"""Seconds until the time of a timer comes again whose run reached nobody."""
+
+
+def _reopened(ask: Interrupt, now: float) -> Interrupt:
+    undone = replace(ask, answer=None, votes=())
+    if ask.is_timer and ask.expired(now):
+        undone = replace(undone, expires_at=now + _LATER)
+    return moved(undone, InterruptStatus.OPEN, now, "bridge")
 
 
 def give_back(
@@ -247,6 +342,9 @@ def give_back(
             handoff=old.handoff if old else None,
             returned=old.returned if old else (),
             past=True if returned else claim.record.past,
+            checkpoint=None,
+            # Without it nobody would go on with answers that are all stored.
+            hold=old.hold if old else None,
         ),
         receipts=input_receipt(claim.record.run, "undelivered", now),
         interrupts=tuple(
@@ -294,6 +392,7 @@ def close_lost_claim(
             status=ThreadStatus.IDLE,
             run=None,
             batch=None,
+            hold=None,
             closed=(*now.closed, ClosedBatch(batch.continuation, "lost")),
             ended=RunEnding(lease, "lost") if lease is not None else now.ended,
             memo=None,

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Final
 
 from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.threads.records import Principal, RecordedAnswer, Vote
 
-__all__ = [
-    "AskAgain",
-    "AutoResume",
-    "Entry",
-    "Hold",
-    "Join",
-    "Keep",
-    "Recover",
-    "Reject",
-    "Replay",
-    "Request",
-    "Resume",
-    "Ruling",
-    "Start",
-]
+VIEW_REQUEST: Final = "__proxiedMCPRequest"
+"""The forwarded prop with which a page asks something for a tool's view (MCP Apps)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of `resume`: an interrupt's id and the answer to it."""
+    """One entry of `resume`: an interrupt's id and the answer to it.
+
+    Attributes:
+        interrupt_id: what is answered.
+        answer: the answer.
+        fault: why it may be another one than was given, so that it is refused; "" if it is not.
+    """
 
     interrupt_id: str
     answer: RecordedAnswer
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +57,15 @@ class Request:
         skip_unknown: ignore entries for ids that the thread never raised instead of refusing.
         brings: whether it brings something to answer: a user message that was never had, the
             results of frontend calls, or the known user message that its list ends with, again.
-        ends_with_input: whether its list ends with a user message or a tool's result.
+        ends_with_input: whether its list ends with a user message or a tool's result, which might
+            be sent again; never where it asks something for a tool's view.
         acts_on_state: whether its agent runs on an input that brings nothing.
         brings_part: it brings results of frontend calls, and others are still awaited.
+        looks: whether nobody sends it: somebody has looked after work that a run has left.
+        wakes: whether nobody sends it: the time of a run that sleeps may have come, or the last
+            answer to a pause that was held.
+        takes_up: whether nobody sends it: a run may be lost that another process can take up.
+        elsewhere: whether another process holds the pause that the thread is in.
         receipt: key of its receipt; None where its list has nothing by which to know it again.
         principal: who sends it.
         via: through what, for the history; see `AuditEntry`.
@@ -80,6 +81,10 @@ class Request:
     ends_with_input: bool = True
     acts_on_state: bool = False
     brings_part: bool = False
+    looks: bool = False
+    wakes: bool = False
+    takes_up: bool = False
+    elsewhere: bool = False
     receipt: str | None = None
     principal: Principal = field(default_factory=Principal)
     via: str | None = None
@@ -119,10 +124,13 @@ class Hold:
         answers: by interrupt id.
         votes: by interrupt id, for questions that want several: what is not in `answers` too
             stays open until there are enough.
+        joins: whether they are all that was missing: another process holds the pause, and goes on.
+            Wait for it, then admit the same input again.
     """
 
     answers: Mapping[str, RecordedAnswer]
     votes: Mapping[str, tuple[Vote, ...]] = field(default_factory=dict)
+    joins: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +175,16 @@ class Recover:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeUp:
+    """The run's owner is gone, and it can go on: take it up, then admit the same input again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """The time of a run that sleeps has come: have it go on, then admit the same input again."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reject:
     """Refuse the input; the thread's present outcome is restated, then RUN_ERROR."""
 
@@ -175,4 +193,4 @@ class Reject:
     interrupt_ids: tuple[str, ...] = ()
 
 
-Ruling = Start | Resume | Hold | Keep | Replay | Join | AskAgain | Recover | Reject
+Ruling = Start | Resume | Hold | Keep | Replay | Join | AskAgain | Recover | TakeUp | Wake | Reject

@@ -8,30 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agui_bridge.frozen import dataclass
-from agui_bridge.protocol.approvals.entitlement import Refusal, may_withdraw, why_not
-from agui_bridge.protocol.approvals.voting import (
+from agui_bridge.protocol.approvals import (
+    Refusal,
     agreed,
     args_digest,
     cast,
     is_enough,
+    may_withdraw,
     needs_votes,
     same_answer,
     stands,
+    why_not,
 )
 from agui_bridge.protocol.contract.requests import Entry, Request, Resume
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Interrupt, RecordedAnswer, Vote
-
-__all__ = [
-    "Settled",
-    "is_answer_of",
-    "outstanding",
-    "refusals",
-    "repeats_votes",
-    "resume_of",
-    "settle",
-    "to_cover",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,11 @@ from typing import Final, Literal
 from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.requests import Hold, Resume
 from agui_bridge.protocol.json_values import same_json
-from agui_bridge.protocol.threads.audit_chain import AuditRow
-from agui_bridge.protocol.threads.history import StoredMessage
+from agui_bridge.protocol.threads.checkpoint import Checkpoint
+from agui_bridge.protocol.threads.history import Rewritten, StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.messages.entries import words_of
+from agui_bridge.protocol.threads.record_parts import AuditRow, Redaction, Watch
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Batch,
@@ -25,34 +27,11 @@ from agui_bridge.protocol.threads.records import (
     Receipt,
     ReceiptOutcome,
     RecordedAnswer,
-    RunEnding,
     RunLease,
     ThreadKey,
     ThreadRecord,
     ThreadStatus,
 )
-
-__all__ = [
-    "ESCALATED",
-    "UNSEALED",
-    "VOTED",
-    "VOTES_RESET",
-    "Change",
-    "actor_of",
-    "answers_of",
-    "claim_resume",
-    "claim_start",
-    "close_stranded",
-    "close_unanswered",
-    "closed_by_answer",
-    "flush",
-    "hold",
-    "input_receipt",
-    "keep_results",
-    "moved",
-    "recover",
-]
-
 
 VOTED: Final = "voted"
 """What the history says of an answer that waits for others."""
@@ -80,9 +59,12 @@ class Change:
         lease_seconds: the lease ends this long after the store's now; None leaves it.
         not_after: store time from which the change is refused: an answer that was in time when
             it was admitted may be committed too late.
+        redactions: words of messages that the agent put others in the place of. A store seals
+            them, if it has keys, and writes no more of them.
         audit: rows of the thread's audit chain, which are only ever added.
         drops_words: the text so far that was kept of its run (`Store.keep_words`) goes: it stands
             among the messages now, or its run is over.
+        held_by: token of the hold that the pause had: whoever holds it is told.
     """
 
     record: ThreadRecord
@@ -92,8 +74,10 @@ class Change:
     superseded: tuple[str, ...] = ()
     lease_seconds: float | None = None
     not_after: float | None = None
+    redactions: tuple[Redaction, ...] = ()
     audit: tuple[AuditRow, ...] = ()
     drops_words: bool = False
+    held_by: str | None = None
 
 
 def claim_start(
@@ -153,6 +137,7 @@ def claim_start(
         messages=(*archived, *messages),
         superseded=leaving,
         lease_seconds=lease_seconds,
+        held_by=loaded.held_by,
     )
 
 
@@ -169,7 +154,7 @@ def claim_resume(
     via: str | None = None,
 ) -> Change:
     """Row 18 (and 10b, 11): the claim. Whoever commits it is the one that executes."""
-    record = _without_calls(_existing(loaded), returned)
+    record = _without_calls(existing(loaded), returned)
     return Change(
         record=_running(record, lease, state, askers),
         interrupts=tuple(
@@ -181,6 +166,7 @@ def claim_resume(
         not_after=_earliest(
             ask for ask in loaded.batch_interrupts() if ask.id not in ruling.expired
         ),
+        held_by=loaded.held_by,
     )
 
 
@@ -215,7 +201,7 @@ def hold(
         for ask in loaded.batch_interrupts()
         if ask.id in ruling.answers or ask.id in ruling.votes
     ]
-    record = _existing(loaded)
+    record = existing(loaded)
     changes_state = state is not ... and not same_json(state, record.state)
     return Change(
         record=replace(
@@ -231,41 +217,7 @@ def hold(
         ),
         # The cancel of what has expired is in time for ever: refused, it would be tried for ever.
         not_after=_earliest(ask for ask in named if not ask.expired(loaded.now)),
-    )
-
-
-def recover(loaded: Loaded, messages: Sequence[StoredMessage] = ()) -> Change:
-    """Row 0: the owner is gone. What it may have done is unknown and never done again.
-
-    Claimed interrupts whose result was stored are closed already (see `flush`).
-    """
-    record = _existing(loaded)
-    ended = RunEnding(record.run.token, "lost") if record.run else record.ended
-    # What an adapter noted is of the run before the lost one, which may have changed all of it.
-    idle = replace(record, status=ThreadStatus.IDLE, run=None, batch=None, ended=ended, memo=None)
-    lost = input_receipt(record.run, "lost", loaded.now, code="RUN_INDETERMINATE")
-    if record.batch is None:
-        return Change(record=idle, receipts=lost, messages=tuple(messages))
-    asks = loaded.batch_interrupts()
-    return Change(
-        record=replace(idle, closed=(*record.closed, _closed(record.batch, "lost"))),
-        interrupts=tuple(
-            moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge")
-            for ask in asks
-            if ask.status is InterruptStatus.CLAIMED
-        ),
-        receipts=(
-            Receipt(
-                batch=record.batch.id,
-                outcome="lost",
-                answers=answers_of(asks),
-                code="RUN_INDETERMINATE",
-                lease=record.run.token if record.run else None,
-                at=loaded.now,
-            ),
-            *lost,
-        ),
-        messages=tuple(messages),
+        held_by=loaded.held_by,
     )
 
 
@@ -276,7 +228,7 @@ def close_unanswered(
     messages: Sequence[StoredMessage] = (),
 ) -> Change:
     """Close an interrupted thread's batch without answers: it expired, or was stopped."""
-    record = _existing(loaded)
+    record = existing(loaded)
     assert record.batch is not None, "only an interrupted thread has an open batch"
     outcome: ReceiptOutcome = "expired" if cause == "expired" else "cancelled"
     status = InterruptStatus.EXPIRED if cause == "expired" else InterruptStatus.CANCELLED
@@ -286,29 +238,32 @@ def close_unanswered(
             status=ThreadStatus.IDLE,
             batch=None,
             run=None,
-            closed=(*record.closed, _closed(record.batch, cause)),
+            hold=None,
+            closed=(*record.closed, closed_as(record.batch, cause)),
             # What was said with it comes with the next run; by itself it is about what is over.
             held_context=record.held_context if record.unheard else (),
+            # Whoever stops a thread wants nothing more of what it has begun.
+            watch=record.watch if cause == "expired" else None,
         ),
         interrupts=tuple(
             moved(ask, status, loaded.now, actor) for ask in loaded.batch_interrupts()
         ),
         receipts=(Receipt(batch=record.batch.id, outcome=outcome, at=loaded.now),),
         messages=tuple(messages),
+        held_by=loaded.held_by,
     )
 
 
-def close_stranded(loaded: Loaded, asks: Iterable[Interrupt]) -> Change:
-    """Questions that are claimed on a thread that does not run: what became of them is unknown.
+def look(loaded: Loaded) -> Change:
+    """Somebody looks after work that a run has left: whoever commits it is the one that looks."""
+    record = existing(loaded)
+    assert record.watch is not None, "there is something to look after"
+    return Change(record=replace(record, watch=record.watch.looked(loaded.now)))
 
-    A store that lost its last writes may hold such, and one that an older version wrote to.
-    """
-    return Change(
-        record=_existing(loaded),
-        interrupts=tuple(
-            moved(ask, InterruptStatus.INDETERMINATE, loaded.now, "bridge") for ask in asks
-        ),
-    )
+
+def end_watch(loaded: Loaded) -> Change:
+    """A stop of a thread that does nothing: nobody looks after what it has left."""
+    return Change(record=replace(existing(loaded), watch=None))
 
 
 def flush(
@@ -317,6 +272,10 @@ def flush(
     messages: Sequence[StoredMessage],
     state: Json,
     settled: Iterable[Interrupt] = (),
+    rewritten: Iterable[Rewritten] = (),
+    superseded: Sequence[str] = (),
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
     now: float,
 ) -> Change:
     """A running owner's write: what finished so far.
@@ -327,12 +286,36 @@ def flush(
         state: the shared state.
         settled: claimed interrupts whose gated call has its result among the messages; they
             are closed with the same commit, so that a crash later on can't unsettle them.
+        rewritten: those of the messages whose words the agent put others in the place of.
+        superseded: ids of messages that the agent took out of the conversation.
+        watch: work that the run leaves by now; None where it has noted none. What stood before
+            stays then: only the run's end takes it away.
+        checkpoint: where the run stands by now; None where it stands as before.
         now: the store's time.
     """
     return Change(
-        record=replace(record, state=state),
+        record=replace(
+            record,
+            state=state,
+            watch=watch or record.watch,
+            checkpoint=checkpoint or record.checkpoint,
+            past=True if superseded else record.past,
+        ),
         interrupts=tuple(closed_by_answer(ask, now, actor_of(record)) for ask in settled),
         messages=tuple(messages),
+        superseded=tuple(superseded),
+        redactions=redactions_of(record, rewritten, now),
+    )
+
+
+def redactions_of(
+    record: ThreadRecord, rewritten: Iterable[Rewritten], now: float
+) -> tuple[Redaction, ...]:
+    """What the running owner's write tells the audit chain of words that the agent took back."""
+    run = record.run.run_id if record.run is not None else ""
+    return tuple(
+        Redaction(after["id"], run, actor_of(record), now, words_of(before), words_of(after))
+        for before, after in rewritten
     )
 
 
@@ -346,7 +329,7 @@ def keep_results(
         messages: rows to write.
         returned: ids of the calls that wait no longer for a result of their own.
     """
-    record = _existing(loaded)
+    record = existing(loaded)
     waited_for = tuple(dict.fromkeys((*record.returned, *returned)))
     told = {m.message["toolCallId"] for m in messages} - {*record.pending_calls}
     kept = record.kept.but(told) if record.kept is not None and told else record.kept
@@ -377,6 +360,7 @@ def _running(
         record,
         status=ThreadStatus.RUNNING,
         run=lease,
+        hold=None,
         state=state,
         # What a run that is lost has told its agent is unknown: nothing is told twice.
         unheard=(),
@@ -391,6 +375,8 @@ def _claimed(ask: Interrupt, ruling: Resume, now: float, actor: str, via: str | 
     answered = replace(
         ask, answer=ruling.answers[ask.id], votes=ruling.votes.get(ask.id, ask.votes)
     )
+    if ask.is_timer and ask.id in ruling.expired:
+        actor = "bridge"  # It was time that answered.
     return moved(answered, InterruptStatus.CLAIMED, now, actor, via)
 
 
@@ -427,7 +413,8 @@ def _calls_in(messages: Iterable[StoredMessage], ids: Collection[str]) -> Iterat
     )
 
 
-def _existing(loaded: Loaded) -> ThreadRecord:
+def existing(loaded: Loaded) -> ThreadRecord:
+    """The record of a thread that there is."""
     assert loaded.record is not None, "admission only decides so on a thread that exists"
     return loaded.record
 
@@ -437,7 +424,8 @@ def answers_of(asks: Iterable[Interrupt]) -> dict[str, RecordedAnswer]:
     return {ask.id: ask.answer for ask in asks if ask.answer is not None}
 
 
-def _closed(batch: Batch, cause: Literal["expired", "stopped", "lost"]) -> ClosedBatch:
+def closed_as(batch: Batch, cause: Literal["expired", "stopped", "lost"]) -> ClosedBatch:
+    """A batch as its adapter hears that it is over."""
     return ClosedBatch(batch.continuation, cause)
 
 

@@ -19,31 +19,45 @@ from pydantic import FailFast, TypeAdapter, ValidationError
 from agui_bridge.errors import Refused
 from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.contract.requests import Entry
-from agui_bridge.protocol.dialects.dialect import V0, V1, V1_1, Dialect, DialectChoice
-from agui_bridge.protocol.dialects.draft import draft_dialect, read_draft
-from agui_bridge.protocol.dialects.langgraph import langgraph_dialect, read_command
-from agui_bridge.protocol.dialects.newest import newest_told
-from agui_bridge.protocol.dialects.releases import LAST_RELEASE, OUTCOMES, release_of
-from agui_bridge.protocol.field_faults import MUST_BE_A_STRING, place_of_fault, told_field_fault
-from agui_bridge.protocol.input_limits import (
+from agui_bridge.protocol.dialects.dialect import (
+    V0,
+    V1,
+    V1_1,
+    Dialect,
+    DialectChoice,
+    draft_dialect,
+    langgraph_dialect,
+    read_command,
+    read_draft,
+)
+from agui_bridge.protocol.field_rules import MUST_BE_A_STRING, place_of_fault, told_field_fault
+from agui_bridge.protocol.json_values import (
     UNLIMITED,
     InputLimits,
     beyond,
     check_ids,
     check_members,
     depth_of,
+    find_forbidden,
 )
-from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.threads.content_parts import (
     is_unknown_part,
     upgrade_parts,
     without_unknown_parts,
 )
 from agui_bridge.protocol.threads.records import Json, RecordedAnswer
-from agui_bridge.protocol.versions import NEWEST, SPOKEN, no_text, parse_version
-from agui_bridge.protocol.wire.refusals import RefusalChoice, refusal_choice
-
-__all__ = ["ParsedInput", "parse_in_steps", "parse_input"]
+from agui_bridge.protocol.versions import (
+    LAST_RELEASE,
+    NEWEST,
+    OF_COPILOTKIT,
+    OFFERS_SURFACES,
+    OUTCOMES,
+    SPOKEN,
+    no_text,
+    parse_version,
+    release_of,
+)
+from agui_bridge.protocol.wire.run_events import RefusalChoice, refusal_choice
 
 _LONGEST_REASON = 300
 
@@ -157,7 +171,7 @@ def parse_in_steps(
         field = "runId" if parsed.thread_id else "threadId"
         raise Refused("INVALID_INPUT", f"{field}: must not be empty.", {"field": field})
     check_ids(parsed, limits)
-    dialect, warnings = _negotiate(parsed.protocol_version)
+    dialect, warnings = _negotiate(parsed.protocol_version, _supposed(parsed.forwarded_props))
     if choice == "auto":
         choice = shaped.dialect
         if choice == "ag-ui" and (dialect.release or LAST_RELEASE) < OUTCOMES:
@@ -321,9 +335,15 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
 
 
-def _negotiate(declared: str | None) -> tuple[Dialect, tuple[str, ...]]:
+def _supposed(props: Any) -> int:
+    """The release of a client that declares none."""
+    offers = isinstance(props, Mapping) and OFFERS_SURFACES in props
+    return OF_COPILOTKIT if offers else LAST_RELEASE
+
+
+def _negotiate(declared: str | None, supposed: int) -> tuple[Dialect, tuple[str, ...]]:
     if declared is None or declared.startswith("0."):
-        release = LAST_RELEASE if declared is None else release_of(declared)
+        release = supposed if declared is None else release_of(declared)
         return V0 if release == LAST_RELEASE else replace(V0, release=release), ()
     version = parse_version(declared)
     if version is None:
@@ -338,3 +358,33 @@ def _negotiate(declared: str | None) -> tuple[Dialect, tuple[str, ...]]:
         return V1, ()
     newer = declared not in SPOKEN
     return V1_1, (f"the client speaks {declared}; {NEWEST} is spoken",) if newer else ()
+
+
+_WHERE = ((), ("runConfig",), ("runConfig", "custom"))
+"""Where `agui_bridge.newest` may stand: assistant-ui sends what a page adds to its run as
+`runConfig.custom`."""
+
+
+def newest_told(props: Any) -> str | None:
+    """The id that an input's `forwardedProps` give as the page's newest turn message.
+
+    Source: docs/contract.md, G2 and G3.
+
+    Raises:
+        Refused: INVALID_INPUT, what is given is no text.
+    """
+    for path in _WHERE:
+        given = props
+        for name in (*path, "agui_bridge", "newest"):
+            given = given.get(name) if isinstance(given, Mapping) else None
+        if given is None:
+            continue
+        if not isinstance(given, str) or not given:
+            field = ".".join(("forwardedProps", *path, "agui_bridge", "newest"))
+            raise Refused(
+                "INVALID_INPUT",
+                f"{field}: must be the id of a message, the newest one that the page has.",
+                {"field": field},
+            )
+        return given
+    return None

@@ -1,24 +1,30 @@
 """What events change in a run, and what is sent for them: the acting half of `lifecycle`.
 
-Nothing here refuses anything: `event_refusals` had no reason to.
+Nothing here refuses anything: `lifecycle` had no reason to.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.event_rules import KINDS, EventRule
-from agui_bridge.protocol.lifecycle.made_events import (
+from agui_bridge.protocol.lifecycle.event_rules import (
     FIELDS,
+    KINDS,
+    EventRule,
     delta_event,
     end_event,
     start_event,
 )
-from agui_bridge.protocol.lifecycle.message_ids import MessageIds
 from agui_bridge.protocol.lifecycle.partial_json import completion
-from agui_bridge.protocol.lifecycle.run_state import Call, Lane, Owner, RunState, Stream, Subagent
-
-__all__ = ["Effects"]
+from agui_bridge.protocol.lifecycle.run_state import (
+    Call,
+    Lane,
+    MessageIds,
+    Owner,
+    RunState,
+    Stream,
+    Subagent,
+)
 
 
 class Effects:
@@ -29,6 +35,7 @@ class Effects:
         self._state = state
         self._ids = ids
         self._mint = mint
+        self._spans = state.streams["span"]
 
     def open_text(self, out: list[WireEvent]) -> None:
         """Open the message that plain text is streamed into."""
@@ -43,8 +50,7 @@ class Effects:
             del state.lanes[owner]
         for kind, streams in state.streams.items():
             for named in [named for named, stream in streams.items() if owned(stream.owner)]:
-                stream = streams.pop(named)
-                out.append(end_event(kind, stream.wire_id, stream.owner))
+                self._end_stream(kind, named, None, out)
         for call in state.calls.values():
             if call.open and owned(call.owner):
                 self._end_call(call, None, out)
@@ -55,8 +61,8 @@ class Effects:
     def leave_lane(self, owner: Owner, out: list[WireEvent]) -> None:
         """End what an owner's chunks, or plain text, were streamed into."""
         kind, named = self._state.lanes.pop(owner, ("", ""))
-        if stream := self._state.streams.get(kind, {}).pop(named, None):
-            out.append(end_event(kind, stream.wire_id, stream.owner))
+        if named in self._state.streams.get(kind, ()):
+            self._end_stream(kind, named, None, out)
         elif kind == "call" and (call := self._state.calls.get(named)) and call.open:
             self._end_call(call, None, out)
 
@@ -127,6 +133,11 @@ class Effects:
         role = wire.get("role", KINDS[kind].role)
         wire_id = self._ids.take(kind, named, owner, role=role)
         streams[named] = Stream(wire_id, owner, role)
+        if kind == "reasoning" and not any(s.owner == owner for s in self._spans.values()):
+            # AG-UI documents reasoning as messages within a span, which most frameworks don't have.
+            span_id = self._ids.take("span", wire_id, owner)
+            self._spans[wire_id] = Stream(span_id, owner, "", supplied=True)
+            out.append(start_event("span", _tagged(owner, {"messageId": span_id})))
         if role == "assistant":
             self._state.turns[owner] = wire_id
         elif kind != "span":
@@ -144,9 +155,20 @@ class Effects:
         out.append({**wire, "messageId": streams[named].wire_id})
 
     def _close_stream(self, kind: str, wire: WireEvent, out: list[WireEvent]) -> None:
-        if stream := self._state.streams[kind].pop(wire["messageId"], None):
-            self._forget_lane((kind, wire["messageId"]))
-            out.append({**wire, "messageId": stream.wire_id})
+        named = wire["messageId"]
+        if named in self._state.streams[kind]:
+            self._forget_lane((kind, named))
+            self._end_stream(kind, named, wire, out)
+
+    def _end_stream(
+        self, kind: str, named: str, wire: WireEvent | None, out: list[WireEvent]
+    ) -> None:
+        """End a message or span, and the span that was supplied for it alone."""
+        stream = self._state.streams[kind].pop(named)
+        end = end_event(kind, stream.wire_id, stream.owner)
+        out.append(end if wire is None else {**wire, "messageId": stream.wire_id})
+        if kind == "reasoning" and (span := self._spans.get(stream.wire_id)) and span.supplied:
+            self._end_stream("span", stream.wire_id, None, out)
 
     # Tool calls.
 
@@ -251,8 +273,8 @@ class Effects:
             for kind, streams in state.streams.items():
                 for named, stream in list(streams.items()):
                     same = stream.owner == owner and (kind == "span" or stream.role == role)
-                    if stream.wire_id == message_id and not same:
-                        out.append(end_event(kind, message_id, streams.pop(named).owner))
+                    if stream.wire_id == message_id and not same and named in streams:
+                        self._end_stream(kind, named, None, out)
             for named in state.activities:
                 if self._ids.find(named, ("activity",)) == message_id:
                     state.activities[named] = owner
@@ -265,6 +287,10 @@ class Effects:
                     state.known_calls.add(carried["id"])
                 elif call.open and call.owner != owner:
                     self._end_call(call, None, out)
+
+
+def _tagged(owner: Owner, wire: WireEvent) -> WireEvent:
+    return wire if owner is None else {"subagentRunId": owner, **wire}
 
 
 def _says_nothing(wire: WireEvent) -> bool:

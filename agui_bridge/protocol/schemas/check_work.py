@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-__all__ = ["MAX_CHECK_STEPS", "CheckWork", "TooMuchWork", "counted", "counting_work", "spend"]
-
 MAX_CHECK_STEPS: Final = 100_000
 """Steps for all answers of one input together; a step takes two to four microseconds."""
 

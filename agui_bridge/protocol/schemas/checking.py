@@ -9,24 +9,15 @@ Source: docs/contract.md, C3 to C12.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.json_values import canonical
-from agui_bridge.protocol.schemas.bounds import (
-    MAX_SCHEMA_DEPTH,
-    MAX_SCHEMA_LENGTH,
-    MAX_SCHEMA_NODES,
-    UnsafeSchema,
-    measure,
-    references_of,
-    resolve,
-)
 from agui_bridge.protocol.schemas.check_work import (
     MAX_CHECK_STEPS,
     CheckWork,
@@ -34,29 +25,143 @@ from agui_bridge.protocol.schemas.check_work import (
     counted,
     counting_work,
 )
-from agui_bridge.protocol.schemas.fault_words import told_fault
-from agui_bridge.protocol.schemas.formats import check_format
 from agui_bridge.protocol.schemas.left_out import (
+    MAX_SCHEMA_LENGTH,
     SchemaNode,
+    UnsafeSchema as UnsafeSchema,
     leave_out,
     leaving_out,
+    measure,
+    references_of,
+    resolve,
 )
-from agui_bridge.protocol.schemas.patterns import PATTERN_KEYWORDS
-from agui_bridge.protocol.schemas.plain_schemas import Check, plain_check
+from agui_bridge.protocol.schemas.patterns import PATTERN_KEYWORDS, check_format
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-__all__ = [
-    "MAX_SCHEMA_DEPTH",
-    "MAX_SCHEMA_NODES",
-    "UnsafeSchema",
-    "check_schema",
-    "find_schema_fault",
-    "is_known_draft",
-    "require_checkable",
-]
+# --- plain schemas, whose valid values are told from all others without jsonschema ---
+#
+# Most questions ask for an object of a few members. Of a schema that consists of the keywords here,
+# and of nothing else, a check is made that says yes only where jsonschema would. Whatever it does
+# not say yes to, jsonschema judges, and says what is wrong.
+
+Check = Callable[[Any], bool]
+"""Whether a value is valid for certain."""
+
+_MOST: Final = 200
+"""Members of an object or array; the work on larger ones is counted, so jsonschema has them."""
+
+_PLAIN_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "null": (type(None),),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
+"""The types of the values that are certainly of a schema's type: `True` is no `int` here."""
+
+_SAYING_NOTHING: Final = frozenset(
+    {"$comment", "default", "deprecated", "description", "examples", "title"}
+)
+_OF_OBJECTS: Final = frozenset({"type", "properties", "required", "additionalProperties"})
+_OF_ARRAYS: Final = frozenset({"type", "items", "minItems", "maxItems"})
+_OF_NUMBERS: Final = frozenset({"type", "minimum", "maximum"})
+_OF_STRINGS: Final = frozenset({"type", "enum", "minLength", "maxLength"})
+
+
+def plain_check(schema: Any) -> Check | None:
+    """The check of a schema; None where it is not plain.
+
+    Args:
+        schema: valid against its draft, whichever of those that are supported.
+    """
+    if not isinstance(schema, dict):
+        return None
+    keywords = schema.keys() - _SAYING_NOTHING
+    if not keywords:
+        return _anything
+    kind = schema.get("type")
+    if not isinstance(kind, str):
+        return None
+    if keywords == {"type"}:
+        return _of_types(_PLAIN_TYPES[kind])
+    made, known = _MADE.get(kind, (None, frozenset[str]()))
+    return made(schema) if made is not None and keywords <= known else None
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+def _of_types(types: Collection[type]) -> Check:
+    return lambda value: type(value) in types
+
+
+def _object(schema: Mapping[str, Any]) -> Check | None:
+    named: Mapping[str, Any] = schema.get("properties", {})
+    members = {name: plain_check(each) for name, each in named.items()}
+    more = schema.get("additionalProperties", True)
+    rest = _anything if more is True else plain_check(more)
+    if None in members.values() or (rest is None and more is not False):
+        return None
+    required: tuple[str, ...] = tuple(schema.get("required", ()))
+
+    def check(value: Any) -> bool:
+        if type(value) is not dict or len(value) > _MOST:
+            return False
+        for name in required:
+            if name not in value:
+                return False
+        for name, item in value.items():
+            member = members.get(name, rest)
+            if member is None or not member(item):
+                return False
+        return True
+
+    return check
+
+
+def _array(schema: Mapping[str, Any]) -> Check | None:
+    item = plain_check(schema.get("items", {}))
+    least, most = schema.get("minItems", 0), min(schema.get("maxItems", _MOST), _MOST)
+    if item is None:
+        return None
+    return lambda value: (
+        type(value) is list and least <= len(value) <= most and all(map(item, value))
+    )
+
+
+def _number(schema: Mapping[str, Any]) -> Check:
+    types = _PLAIN_TYPES[schema["type"]]
+    least, most = schema.get("minimum", float("-inf")), schema.get("maximum", float("inf"))
+    return lambda value: type(value) in types and least <= value <= most
+
+
+def _string(schema: Mapping[str, Any]) -> Check | None:
+    options = schema.get("enum")
+    if options is not None:
+        allowed = frozenset(option for option in options if isinstance(option, str))
+    least, most = schema.get("minLength", 0), schema.get("maxLength", float("inf"))
+    return lambda value: (
+        type(value) is str and least <= len(value) <= most and (options is None or value in allowed)
+    )
+
+
+_MADE: Final[Mapping[str, tuple[Callable[[Mapping[str, Any]], Check | None], frozenset[str]]]] = {
+    "array": (_array, _OF_ARRAYS),
+    "integer": (_number, _OF_NUMBERS),
+    "number": (_number, _OF_NUMBERS),
+    "object": (_object, _OF_OBJECTS),
+    "string": (_string, _OF_STRINGS),
+}
+"""What makes the check, and the keywords that it knows, by the type that a schema asks for."""
+
+
+# --- the check ---
 
 _MAX_FAULT_LENGTH = 300
 _MAX_PLACE_LENGTH = 120
@@ -270,3 +375,89 @@ def _with_plain_numbers(value: Any) -> Any:
 
 
 _KEYWORDS = {**PATTERN_KEYWORDS, "format": check_format, "uniqueItems": _unique_items}
+
+
+_LONGEST_VALUE: Final = 60
+
+_TYPES: Final = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "null": "null",
+    "number": "a number",
+    "object": "an object",
+    "string": "a string",
+}
+
+_BOUNDS: Final = {
+    "minimum": "must be at least {}",
+    "maximum": "must be at most {}",
+    "exclusiveMinimum": "must be above {}",
+    "exclusiveMaximum": "must be below {}",
+    "multipleOf": "must be a multiple of {}",
+    "minLength": "must have at least {} characters",
+    "maxLength": "must have at most {} characters",
+    "minItems": "must have at least {} items",
+    "maxItems": "must have at most {} items",
+    "minProperties": "must have at least {} members",
+    "maxProperties": "must have at most {} members",
+    "format": "must have the format {}",
+    "pattern": "must match the pattern {}",
+    "const": "must be {}",
+}
+
+
+def told_fault(error: ValidationError) -> str:
+    """Say what a value must be.
+
+    Args:
+        error: what the check found; its `validator` is the keyword that is not satisfied.
+
+    Returns:
+        The end of a sentence that begins with the place of the value, without a full stop.
+    """
+    keyword = str(error.validator)
+    rule: Any = error.validator_value
+    if keyword in ("minLength", "minItems", "minProperties") and rule == 1:
+        return "must not be empty"
+    if keyword in _BOUNDS:
+        return _BOUNDS[keyword].format(_json(rule)) + _instead(error.instance)
+    say = _WORDS.get(keyword)
+    return error.message.rstrip(".") if say is None else say(rule, error.instance)
+
+
+def _type(rule: Any, value: Any) -> str:
+    names = [rule] if isinstance(rule, str) else rule
+    kinds = " or ".join(_TYPES.get(name, name) for name in names)
+    return f"must be {kinds}{_instead(value)}"
+
+
+def _required(rule: Any, value: Any) -> str:
+    missing = [_json(name) for name in rule if name not in value]
+    return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+
+
+def _enum(rule: Any, value: Any) -> str:
+    return f"must be one of {', '.join(map(_json, rule))}{_instead(value)}"
+
+
+def _instead(value: Any) -> str:
+    """What there is in its place, where that is short."""
+    found = _json(value)
+    return f", not {found}" if len(found) <= _LONGEST_VALUE else ""
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_WORDS: Final[Mapping[str, Callable[[Any, Any], str]]] = {
+    "type": _type,
+    "required": _required,
+    "enum": _enum,
+    "anyOf": lambda _, value: f"must fit one of the shapes that are allowed{_instead(value)}",
+    "oneOf": lambda _, value: (
+        f"must fit exactly one of the shapes that are allowed{_instead(value)}"
+    ),
+    "uniqueItems": lambda _, __: "must not have an item twice",
+}

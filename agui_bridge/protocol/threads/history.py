@@ -6,28 +6,36 @@ makes a new one, and what was handed out stays as it was.
 """
 
 from bisect import bisect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count
 from types import EllipsisType, MappingProxyType
 from typing import Any, Final
 
 from agui_bridge.protocol.json_patch import apply_patch
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.threads.messages.archived import archived_for, as_archived, marked_as
-from agui_bridge.protocol.threads.messages.entries import Entries
-from agui_bridge.protocol.threads.messages.stored import KnownCalls, StoredMessage, StoredMessages
-from agui_bridge.protocol.threads.messages.streamed import (
+from agui_bridge.protocol.threads.messages.archived import (
+    KnownCalls,
+    StoredMessage as StoredMessage,
+    StoredMessages,
+    archived_for,
+    as_archived,
+    marked_as,
+)
+from agui_bridge.protocol.threads.messages.entries import (
+    Entries,
     StreamedMessage,
     renamed,
     some_of,
     with_encrypted,
     with_metadata,
+    words_of,
 )
-
-__all__ = ["STRIDE", "TRUNCATED", "History", "StoredMessage"]
 
 STRIDE: Final = 10_000
 """The distance between the positions of two messages, with room for tool results."""
+
+Rewritten = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""A message as it was told, and as the agent told it anew."""
 
 TRUNCATED: Final[Mapping[str, Any]] = MappingProxyType({"agui_bridge": {"truncated": True}})
 """The metadata of a message whose streaming was stopped."""
@@ -44,6 +52,7 @@ class History:
         self._messages: list[dict[str, Any]] | None = None
         self._known: KnownCalls | None = stored.calls
         self._dropped: list[str] = []
+        self._rewritten: dict[str, Mapping[str, Any]] = {}
         self._state = state
         self._state_dirty = False
         self._changed: Callable[[], None] | None = None
@@ -104,15 +113,37 @@ class History:
         self._changed = None if finished or self._state_dirty else changed
         return self._changed is not None
 
+    def tell_next(self, changed: Callable[[], None]) -> None:
+        """Have the next event call `changed`, once, whether or not all is taken."""
+        self._changed = changed
+
     def stored(self) -> StoredMessages | None:
         """The messages as they are stored; None while not all that has changed is."""
         return None if self._dropped else self._entries.stored(self._carriers, self.calls)
 
-    def put_back(self, messages: Sequence[StoredMessage]) -> None:
-        """Take back what `take_dirty` returned, because it could not be stored."""
+    def take_rewritten(self, taken: Iterable[StoredMessage]) -> list[Rewritten]:
+        """Return what a MESSAGES_SNAPSHOT wrote anew of the messages that `take_dirty` returned."""
+        found: list[Rewritten] = []
+        for message in taken:
+            before, after = self._rewritten.get(message.id), message.message
+            if before is not None and words_of(before) != words_of(after):
+                found.append((before, after))
+                # If it says more from here on, the last row is to tell of that, too.
+                self._rewritten[message.id] = after
+        return found
+
+    def put_back(
+        self,
+        messages: Sequence[StoredMessage],
+        rewritten: Iterable[Rewritten] = (),
+        dropped: Iterable[str] = (),
+    ) -> None:
+        """Take back what was taken, because it could not be stored."""
         for message in messages:
             if (entry := self._entries.get(message.id)) is not None:
                 entry.dirty = True
+        self._rewritten.update((before["id"], before) for before, _ in rewritten)
+        self._dropped += dropped
 
     def said_so_far(self, most: int) -> StoredMessage | None:
         """The assistant's message that is streamed now, without its tool calls; None if none is.
@@ -424,12 +455,15 @@ class History:
             if message_id in incoming:
                 said = dict(marked_as(incoming.pop(message_id), entry.message))
                 replaced = StreamedMessage(entry.position, said, open=entry.open)
-                replaced.dirty = entry.dirty or replaced.message != entry.settle()
+                replaced.dirty = entry.dirty or said != entry.settle()
+                if said["role"] != "activity" and words_of(said) != words_of(entry.settle()):
+                    self._rewritten.setdefault(message_id, entry.message)
                 self._put(replaced)
             elif stays(entry.message):
                 self._put(entry)
             else:
                 self._dropped.append(message_id)
+                self._rewritten.pop(message_id, None)
         for message in incoming.values():
             self._append(message)
 

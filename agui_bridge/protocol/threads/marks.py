@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from agui_bridge.protocol.json_values import canonical
 
-__all__ = ["marks_of", "unmarked"]
-
 _MARKED: Final = ("user", "assistant", "system", "developer")
 
 

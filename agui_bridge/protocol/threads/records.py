@@ -15,31 +15,11 @@ from typing import Any, Final, Literal
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.frozen import dataclass
 from agui_bridge.protocol.field_rules import NAME, FieldRule, check_fields, collection_of
+from agui_bridge.protocol.previews import Preview
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
-from agui_bridge.protocol.threads.audit_chain import ChainHead
-from agui_bridge.protocol.threads.kept import Kept
-from agui_bridge.protocol.threads.lease_term import LeaseTerm
-
-__all__ = [
-    "AuditEntry",
-    "Batch",
-    "ClosedBatch",
-    "Interrupt",
-    "InterruptStatus",
-    "Json",
-    "Principal",
-    "Receipt",
-    "ReceiptOutcome",
-    "RecordedAnswer",
-    "RunEnding",
-    "RunLease",
-    "StopRequest",
-    "ThreadKey",
-    "ThreadRecord",
-    "ThreadStatus",
-    "ToolCall",
-    "Vote",
-]
+from agui_bridge.protocol.threads.checkpoint import Checkpoint
+from agui_bridge.protocol.threads.completed_part import CompletedPart
+from agui_bridge.protocol.threads.record_parts import TIMER, ChainHead, LeaseTerm, PauseHold, Watch
 
 Json = Any
 
@@ -78,7 +58,7 @@ _PRINCIPAL: Final[Mapping[str, FieldRule]] = {
 }
 
 
-RECORD_FORMAT: Final = 1
+RECORD_FORMAT: Final = 2
 """What this version writes into each thread's record. One more with each version beside which an
 older one must not go on: one that adds what decides about questions, such as a kind of rule."""
 
@@ -159,8 +139,8 @@ class AuditEntry:
         status: the one that it has since then.
         at: store time (seconds).
         actor: who did it.
-        via: through what: `agui`, `api`, `inbox`, `link`, `slack`, `mail`, `chat`, `rule`, `cli`;
-            None where nobody said.
+        via: through what: `agui`, `api`, `inbox`, `link`, `slack`, `mail`, `chat`, `mcp`, `acp`,
+            `a2a`, `rule`, `timer`, `cli`; None where nobody said.
         rule: name of the approval rule under which it was answered.
         event: what happened where the status stayed: `voted`, `escalated`, `unsealed`, `notices to
             CHANNEL closed`, …
@@ -213,6 +193,7 @@ class Interrupt:
         about_tool: the tool of that call, or of one that the conversation does not have; of several
             calls the first of their tools, with commas between them. None where it is about none,
             or an earlier version stored it.
+        about_tools: of several calls all their tools, each once; else none.
         permits: whether its answer lets a tool run, though no call is pinned.
         allowed: the decisions that a tool approval offers; of another question answer and decline
             where it may be declined, else empty.
@@ -224,6 +205,7 @@ class Interrupt:
         joined_by: others whose messages came to that run while it was paused: they asked, too.
         rule: who may answer; None: anyone of the scope.
         votes: answers that wait for others, one of each actor.
+        preview: what the call would do, as people read it.
     """
 
     id: str
@@ -248,6 +230,8 @@ class Interrupt:
     votes: tuple[Vote, ...] = ()
     about_tool: str | None = None
     permits: bool = False
+    about_tools: tuple[str, ...] = ()
+    preview: Preview | None = None
 
     @property
     def changes(self) -> tuple[AuditEntry, ...]:
@@ -264,6 +248,12 @@ class Interrupt:
         return self.tool_call.name if self.tool_call is not None else self.about_tool
 
     @property
+    def tools(self) -> tuple[str, ...]:
+        """Each tool by which it is found in lists."""
+        tool = self.tool
+        return self.about_tools or (() if tool is None else (tool,))
+
+    @property
     def call_id(self) -> str | None:
         """Id of the tool call that it is about, whether it may run or anything else."""
         return self.tool_call.id if self.tool_call is not None else self.about
@@ -275,12 +265,14 @@ class Interrupt:
 
     @property
     def takes_message(self) -> bool:
-        """Whether auto-resume may read a message as the answer.
-
-        Who decides about a call by a rule does so explicitly, whatever is asked about the call.
-        """
+        """Whether auto-resume may read a message as the answer; what a rule guards it may not."""
         ruled = self.rule is not None and (self.call_id is not None or self.tool is not None)
-        return not self.lets_run and not ruled
+        return not (self.lets_run or ruled or self.is_timer)
+
+    @property
+    def is_timer(self) -> bool:
+        """Whether time answers it: its run sleeps."""
+        return self.reason == TIMER
 
     def expired(self, now: float) -> bool:
         """Whether it can no longer be answered at store time `now`."""
@@ -321,7 +313,7 @@ class Receipt:
     """How a run ended: of a closed batch, with its answers by interrupt id, or of an input.
 
     Attributes:
-        batch: id of the batch, or the key of the input (`engine.input.receipts`).
+        batch: id of the batch, or the key of the input (`engine.input.submission`).
         outcome: how the run ended.
         code: the error code of a failed or lost run.
         lease: token of the run that closed it, by which an owner knows its own receipt.
@@ -334,6 +326,26 @@ class Receipt:
     code: str | None = None
     lease: str | None = None
     at: float = 0.0
+
+
+def lease_token(process: str, id: str) -> str:
+    """A lease's token that names its process.
+
+    Args:
+        process: its name; empty where no process hears of another one.
+        id: random.
+    """
+    return f"{process}.{id}" if process else id
+
+
+def process_of(token: str) -> str | None:
+    """The name of the process that holds a lease; None for one of the version before.
+
+    Args:
+        token: the lease's.
+    """
+    process, dot, _ = token.partition(".")
+    return process if dot else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,19 +438,20 @@ class ThreadRecord:
         past: whether messages ever left the context; None where an earlier version stored it.
         archived: ids of messages that left the context for the thread's size since a run last ended
             by itself.
-        archived_until: position of the last message that left the context for the thread's size;
-            None where none did.
+        archived_until: position of the last message that left for the thread's size, if any.
         returned: ids of frontend calls whose results are here, and wait for the others'.
         kept: how far the conversation was then.
         askers: actors who asked for the run of now, or for the last one: whoever began it, then
             those whose messages came to it while it was paused.
         chain: the end of its audit chain; None where there is none.
+        watch: work that a run has left with its framework; None where there is none.
+        checkpoint: where a run stands that another process may take up; else None.
+        hold: who holds the pause of an interrupted thread; None where nothing waits for it.
         write_id: id of the last commit, by which a retry knows that it has succeeded.
         key: the thread.
         status: what it is doing.
         state: the JSON that agent and frontend share.
-        created_at: store time (seconds).
-        updated_at: store time (seconds) of the last commit.
+        created_at, updated_at: store time (seconds), updated by each commit.
         format: the `RECORD_FORMAT` of the version that wrote it last; 0 of those that wrote none.
     """
 
@@ -462,10 +475,13 @@ class ThreadRecord:
     archived: tuple[str, ...] = ()
     archived_until: int | None = None
     returned: tuple[str, ...] = ()
-    kept: Kept | None = None
+    kept: CompletedPart | None = None
     memo: Json = None
     askers: tuple[str, ...] = ()
     chain: ChainHead | None = None
+    watch: Watch | None = None
+    checkpoint: Checkpoint | None = None
+    hold: PauseHold | None = None
     write_id: str = ""
     created_at: float = 0.0
     updated_at: float = 0.0
@@ -474,6 +490,11 @@ class ThreadRecord:
     @property
     def stop_requested(self) -> StopRequest | None:
         """The stop request that is meant for the run of now, if any."""
-        if self.stop is not None and self.run is not None and self.stop.token == self.run.token:
-            return self.stop
-        return None
+        earlier = self.checkpoint.tokens if self.checkpoint is not None else ()
+        tokens = (self.run.token, *earlier) if self.run is not None else ()
+        return self.stop if self.stop is not None and self.stop.token in tokens else None
+
+    @property
+    def look_at(self) -> float | None:
+        """Store time of the next look after left work; None while the thread does anything."""
+        return self.watch.at if self.watch and self.status is ThreadStatus.IDLE else None

@@ -9,18 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-__all__ = [
-    "EndReason",
-    "Ending",
-    "Failed",
-    "Finished",
-    "Lost",
-    "StopResult",
-    "Stopped",
-    "Undelivered",
-]
+RefusedPart: TypeAlias = Literal["request", "content", "message", "reply"]
+"""What is refused: by a model's endpoint the request, or the content, where it says that it is what
+is said there; by a guard of the agent the user's message, or the reply to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +31,12 @@ class Failed:
     """The adapter raised. `message` None stands for the code's own cause.
 
     Attributes:
-        refused: what of the request a model's endpoint refuses, where that is why: `request`, or
-            `content`, where it says that it is what is said there.
+        refused: what a model's endpoint or a guard of the agent refuses, where that is why.
     """
 
     code: str
     message: str | None = None
-    refused: Literal["request", "content"] | None = None
+    refused: RefusedPart | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES, KINDS
-from agui_bridge.protocol.lifecycle.made_events import end_event
-from agui_bridge.protocol.verifier.stream_rules import Fault
-
-__all__ = ["Order"]
+from agui_bridge.protocol.lifecycle.event_rules import EVENT_RULES, KINDS, end_event
+from agui_bridge.protocol.verifier.shapes import Fault
 
 _NOUNS: Final = MappingProxyType(
     {

@@ -5,31 +5,109 @@ All of them in the 1.0 shape; `dialects` makes older ones of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final, Literal, get_args
 
+from agui_bridge.errors import Refused
 from agui_bridge.frozen import replace
-from agui_bridge.protocol.approvals.public import public_approval
+from agui_bridge.protocol.approvals import public_approval
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.own_metadata import with_own
+from agui_bridge.protocol.threads.client_messages import KeptReason
+from agui_bridge.protocol.threads.content_parts import with_own
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import Interrupt, Json, ThreadStatus
 from agui_bridge.protocol.versions import NEWEST
 
-__all__ = [
-    "CANCELLED",
-    "SUCCESS",
-    "interrupt_outcome",
-    "iso_time",
-    "messages_snapshot",
-    "outcome_now",
-    "public_interrupt",
-    "run_error",
-    "run_finished",
-    "run_started",
-    "state_snapshot",
-]
+# --- how refusals are told to a client that takes RUN_ERROR for the end of everything ---
+#
+# Source: docs/contract.md, W21 to W28.
+
+RefusalChoice = Literal["error", "ask"]
+"""`error`: the thread's outcome, then RUN_ERROR; `ask`: the open questions, saying why again."""
+
+REFUSED_EVENT: Final = "agui_bridge.refused"
+"""The name of the CUSTOM event that tells the code and the message."""
+
+
+def refusal_choice(asked: object, field: str) -> RefusalChoice:
+    """The choice of a request.
+
+    Raises:
+        Refused: INVALID_INPUT, there is no such choice.
+    """
+    for choice in get_args(RefusalChoice):
+        if asked == choice:
+            found: RefusalChoice = choice
+            return found
+    choices = " and ".join(map(repr, get_args(RefusalChoice)))
+    raise Refused("INVALID_INPUT", f"{field}: there are {choices}.", {"field": field})
+
+
+def refused_event(code: str, message: str) -> WireEvent:
+    """What was refused and why, for pages that show it apart from the questions."""
+    return {
+        "type": "CUSTOM",
+        "name": REFUSED_EVENT,
+        "value": {"code": code, "message": message},
+    }
+
+
+def empty_message(message_id: str) -> tuple[WireEvent, ...]:
+    """A message without words, for pages that show a question only beside one."""
+    return (
+        {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": "assistant"},
+        {"type": "TEXT_MESSAGE_END", "messageId": message_id},
+    )
+
+
+def refused_outcome(outcome: Mapping[str, Json], code: str, message: str) -> dict[str, Json]:
+    """An interrupt outcome in which each question says why it is asked again.
+
+    It stands in the metadata, and before the question's own words too: which pages show no more
+    than these can't be known here.
+    """
+    asked = [
+        _refused_and_asked_again(interrupt, code, message) for interrupt in outcome["interrupts"]
+    ]
+    return {**outcome, "interrupts": asked}
+
+
+def _refused_and_asked_again(
+    interrupt: Mapping[str, Any], code: str, message: str
+) -> dict[str, Any]:
+    refused = {"code": code, "message": message}
+    metadata = with_own(interrupt.get("metadata"), "refused", refused)
+    said = " ".join(filter(None, (f"{code}: {message}", interrupt.get("message"))))
+    return {**interrupt, "message": said, "metadata": metadata}
+
+
+# --- why nothing was taken back, though a client's list ends before the thread does ---
+#
+# Source: docs/contract.md, G13.
+
+KEPT: Final = "agui_bridge.kept"
+"""Name of the CUSTOM event."""
+
+_WHY: Final[Mapping[KeptReason, str]] = {
+    "archived": "What the page went back to was archived, as the thread had become too long.",
+    "behind": "The page had not heard of the newest messages.",
+    "calls": "Tool calls would have left the conversation, and the page did not say that it "
+    "knew of them.",
+    "others": "Messages of somebody else would have left the conversation.",
+    "superseded": "The page has messages that were taken back before.",
+    "unfinished": "An answer that the page had not heard would have left the conversation.",
+    "unsigned": "The page did not say that it knew what would have left the conversation.",
+}
+
+
+def told_kept(kept: KeptReason | None) -> tuple[WireEvent, ...]:
+    """The event that says it, if there is anything to say; snapshots show what the thread is."""
+    if kept is None:
+        return ()
+    value = {"reason": kept, "message": f"{_WHY[kept]} Nothing was taken back."}
+    return ({"type": "CUSTOM", "name": KEPT, "value": value},)
+
 
 SUCCESS: Mapping[str, Json] = {"type": "success"}
 CANCELLED: Mapping[str, Json] = {"type": "cancelled"}
@@ -61,9 +139,32 @@ def state_snapshot(state: Json, *, null: bool = False) -> WireEvent:
     return {"type": "STATE_SNAPSHOT", "snapshot": {} if state is None and not null else state}
 
 
-def messages_snapshot(messages: Sequence[Mapping[str, Json]]) -> WireEvent:
-    """The conversation, whole; a client reconciles by message id."""
-    return {"type": "MESSAGES_SNAPSHOT", "messages": list(messages)}
+_OF_PAGES: Final = frozenset({"a2ui-surface"})
+"""Types of activities that AG-UI's middleware makes on the page, of what an agent tells."""
+
+
+def activity_types(messages: Iterable[Mapping[str, Json]]) -> frozenset[str]:
+    """The types of the activities among messages, but for what a page's own parts make."""
+    found = {str(one["activityType"]) for one in messages if one.get("role") == "activity"}
+    return frozenset(found - _OF_PAGES)
+
+
+def messages_snapshot(
+    messages: Sequence[Mapping[str, Json]], known: Collection[str] = ()
+) -> WireEvent:
+    """The conversation, whole; a client reconciles by message id.
+
+    A client drops the activities that a snapshot lacks, and has those of its own: of which types
+    the snapshot speaks is said in the metadata, as AG-UI's client reads it.
+
+    Args:
+        messages: the conversation.
+        known: types of activities that it has had; see `activity_types`.
+    """
+    event: WireEvent = {"type": "MESSAGES_SNAPSHOT", "messages": list(messages)}
+    if types := sorted(activity_types(messages).union(known)):
+        event["metadata"] = {"@ag-ui/client": {"authoritativeActivityTypes": types}}
+    return event
 
 
 def run_finished(
@@ -111,11 +212,16 @@ def public_interrupt(interrupt: Interrupt) -> dict[str, Any]:
         public["responseSchema"] = interrupt.response_schema
     if interrupt.expires_at is not None:
         public["expiresAt"] = iso_time(interrupt.expires_at)
-    approval = public_approval(interrupt)
+    metadata, approval = interrupt.metadata, public_approval(interrupt)
     if approval is not None:
-        public["metadata"] = with_own(interrupt.metadata, "approval", approval)
-    elif interrupt.metadata is not None:
-        public["metadata"] = interrupt.metadata
+        metadata = with_own(metadata, "approval", approval)
+    if interrupt.is_timer:
+        # Clients that are told no `expiresAt` are told of this time, too.
+        metadata = with_own(metadata, "timer", {"until": public.get("expiresAt")})
+    if interrupt.preview is not None:
+        metadata = with_own(metadata, "preview", interrupt.preview.to_json())
+    if metadata is not None:
+        public["metadata"] = metadata
     return public
 
 

@@ -1,5 +1,3 @@
 """The store in memory."""
 
-from agui_bridge.stores.memory.store import MemoryStore
-
-__all__ = ["MemoryStore"]
+from agui_bridge.stores.memory.store import MemoryStore as MemoryStore

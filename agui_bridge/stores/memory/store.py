@@ -16,7 +16,6 @@ from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
-    InterruptStatus,
     StopRequest,
     ThreadKey,
     ThreadRecord,
@@ -24,12 +23,14 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import (
+    EVERY_QUESTION,
     Change,
     Committed,
     Due,
     Expected,
     InterruptRow,
     Place,
+    QuestionFilter,
     Renewed,
     ThreadRow,
 )
@@ -42,16 +43,16 @@ from agui_bridge.stores.commit_rules import (
     next_record,
     renewed,
 )
-from agui_bridge.stores.memory import copies
-from agui_bridge.stores.memory.audit import MemoryAudit
-from agui_bridge.stores.memory.deliveries import MemoryDeliveries
-from agui_bridge.stores.memory.grants import MemoryGrants
-from agui_bridge.stores.memory.servers import MemoryServers
+from agui_bridge.stores.memory import thread as copies
+from agui_bridge.stores.memory.beside_threads import (
+    MemoryAudit,
+    MemoryDeliveries,
+    MemoryGrants,
+    MemoryServers,
+)
 from agui_bridge.stores.memory.thread import StoredThread
 from agui_bridge.stores.pages import first_within
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
-
-__all__ = ["MemoryStore"]
 
 
 class MemoryStore:
@@ -75,6 +76,11 @@ class MemoryStore:
         self.grants: MemoryGrants = MemoryGrants(clock)
         self.deliveries = MemoryDeliveries(self._threads, clock)
         self.servers: MemoryServers = MemoryServers(self._threads, clock)
+
+    @property
+    def process(self) -> str:
+        """Nothing (see `Store.process`): no process hears of another one."""
+        return ""
 
     async def load(
         self,
@@ -221,19 +227,14 @@ class MemoryStore:
     async def list_interrupts(
         self,
         scope: str,
+        which: QuestionFilter = EVERY_QUESTION,
         *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
         after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
         found = [
-            row
-            for row in self._interrupts(scope, agent, tool, thread, status)
-            if after is None or row.place > after
+            row for row in self._interrupts(scope, which) if after is None or row.place > after
         ]
         found.sort(key=lambda row: row.place)
         return [
@@ -241,34 +242,26 @@ class MemoryStore:
         ]
 
     async def count_interrupts(
-        self,
-        scope: str,
-        *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
-        most: int | None = None,
+        self, scope: str, which: QuestionFilter = EVERY_QUESTION, *, most: int | None = None
     ) -> int:
         """Count a scope's interrupts (see `Store.count_interrupts`)."""
-        found = self._interrupts(scope, agent, tool, thread, status)
+        found = self._interrupts(scope, which)
         return sum(1 for _ in islice(found, most))
 
-    def _interrupts(
-        self,
-        scope: str,
-        agent: str | None,
-        tool: str | None,
-        thread: str | None,
-        status: InterruptStatus | None,
-    ) -> Iterator[InterruptRow]:
+    def _interrupts(self, scope: str, which: QuestionFilter) -> Iterator[InterruptRow]:
         now = self._now()
         for key, rows in self._threads.items():
-            if key.scope == scope and agent in (None, key.agent) and thread in (None, key.thread):
-                for ask in rows.interrupts.values():
-                    waits = status is not InterruptStatus.OPEN or _waits(ask, now)
-                    if status in (None, ask.status) and waits and tool in (None, ask.tool):
-                        yield InterruptRow(key, ask, rows.raised_at[ask.id])
+            if key.scope != scope or which.agent not in (None, key.agent):
+                continue
+            if which.thread not in (None, key.thread):
+                continue
+            for ask in rows.interrupts.values():
+                if (
+                    which.status in (None, ask.status)
+                    and which.tool in (None, *ask.tools)
+                    and (not which.waits or _waits(ask, now))
+                ):
+                    yield InterruptRow(key, ask, rows.raised_at[ask.id])
 
     async def history(
         self, key: ThreadKey, *, before: int | None = None, most_bytes: int | None = None
@@ -299,11 +292,15 @@ class MemoryStore:
                 self._doubt(thread)
                 if run is not None and run.term.is_over(now):
                     found.append((run.ends_at, Due(key, "lease")))
+            elif (held := Head.of(thread.record).term) is not None and held.is_over(now):
+                found.append((held.ends_at, Due(key, "lease")))
             elif status is ThreadStatus.INTERRUPTED and (asks := thread.batch()):
                 ends = [ask.expires_at for ask in asks if ask.expires_at is not None]
                 waiting = any(ask.status in WAITING for ask in asks)
                 if waiting and len(ends) == len(asks) and max(ends) <= now:
                     found.append((max(ends), Due(key, "expiry")))
+            elif (look_at := thread.record.look_at) is not None and look_at <= now:
+                found.append((look_at, Due(key, "expiry")))
         found.sort(key=lambda item: (item[1].reason != "lease", item[0]))
         return [due for _, due in found[:limit]]
 
@@ -349,9 +346,17 @@ class MemoryStore:
 
     def _doubt(self, thread: StoredThread) -> None:
         """Note of a lease that ends too late until when it is waited for (see `LeaseTerm`)."""
-        run = thread.record.run
-        if run is not None and (until := run.term.doubt(self._now())) is not None:
-            thread.record = replace(thread.record, run=replace(run, doubted_until=until))
+        record = thread.record
+        term = Head.of(record).term
+        until = term.doubt(self._now()) if term is not None else None
+        if term is None or until is None:
+            return
+        if record.run is not None:
+            run = replace(record.run, doubted_until=until)
+            thread.record = replace(record, run=run)
+        elif record.hold is not None:
+            hold = replace(record.hold, term=replace(term, doubted_until=until))
+            thread.record = replace(record, hold=hold)
 
     def _forget_stop(self, record: ThreadRecord) -> None:
         if record.stop is not None:

@@ -8,8 +8,6 @@ from urllib.parse import parse_qsl, urlencode
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.frozen import dataclass
 
-__all__ = ["FORM", "SCHEMES", "Address", "parse_address", "redacted"]
-
 SCHEMES = ("postgresql", "postgres", "postgresql+asyncpg")
 """How an address of PostgreSQL may begin."""
 

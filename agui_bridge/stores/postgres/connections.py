@@ -25,8 +25,6 @@ from agui_bridge.stores.postgres.errors import (
 )
 from agui_bridge.stores.postgres.statements import Statement
 
-__all__ = ["Connection", "Connections", "connect", "set_up"]
-
 TRIES = 4
 """How often a call is tried in all, when its connection was lost or it lost to another."""
 

@@ -16,8 +16,6 @@ from agui_bridge.errors import (
 )
 from agui_bridge.stores.opening import ConnectionCut
 
-__all__ = ["FAILURES", "connection_lost", "is_standby", "may_try_again", "plainly", "refusal"]
-
 FAILURES = (PostgresError, InterfaceError, InternalClientError, OSError, TimeoutError)
 """All that the driver raises (an SSL error is an OSError)."""
 

@@ -9,15 +9,12 @@ from agui_bridge.stores.opening import Preparation, advise, note_preparation
 from agui_bridge.stores.postgres.address import FORM, Address
 from agui_bridge.stores.postgres.connections import connect
 from agui_bridge.stores.postgres.errors import FAILURES, refusal
-from agui_bridge.stores.sql.schema import (
+from agui_bridge.stores.sql.rows import (
     VERSION_TABLE,
     head_of,
     judge_revision,
     upgrade_script,
 )
-
-__all__ = ["inspect_database", "prepare_database"]
-
 
 OLDEST_SERVER = 120000
 LOCK = int.from_bytes(b"agui", "big")

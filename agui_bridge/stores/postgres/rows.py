@@ -9,9 +9,14 @@ from agui_bridge.frozen import replace
 from agui_bridge.protocol.threads.records import RECORD_FORMAT, ThreadKey, ThreadRecord
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import Change, Committed
-from agui_bridge.stores.sql.rows import read_stop, read_thread, thread_row, with_term
-
-__all__ = ["change_values", "head_values", "read_committed", "read_record"]
+from agui_bridge.stores.commit_rules import term_written, with_term
+from agui_bridge.stores.sql.rows import (
+    read_stop,
+    read_thread,
+    term_if_any,
+    thread_row,
+    tool_column,
+)
 
 Values = dict[str, Any]
 
@@ -19,17 +24,17 @@ Values = dict[str, Any]
 def head_values(change: Change, write_id: str) -> Values:
     """The parameters of the thread's own row."""
     record = change.record
-    row = thread_row(record)
+    row, term = thread_row(record), term_written(record)
     return {
         "new_version": record.version,
         "status": row["status"],
         "batch": row["batch"],
         "lease": row["lease"],
         # Also of a lease that is not in force: the database may be who computes it.
-        "lease_ends_at": record.run.ends_at if record.run else None,
-        "lease_given_at": record.run.given_at if record.run else None,
-        "lease_doubted_until": record.run.doubted_until if record.run else None,
-        "lease_seconds": change.lease_seconds if record.run else None,
+        "lease_ends_at": term.ends_at if term else record.look_at,
+        "lease_given_at": term and term.given_at,
+        "lease_doubted_until": term and term.doubted_until,
+        "lease_seconds": change.lease_seconds if term else None,
         "write_id": write_id,
         "data": row["data"],
     }
@@ -49,7 +54,7 @@ def change_values(change: Change) -> tuple[dict[str, bool], Values]:
         "interrupts_position": [ask.position for ask in asks],
         "interrupts_status": [ask.status.value for ask in asks],
         "interrupts_expires_at": [ask.expires_at for ask in asks],
-        "interrupts_tool": [ask.tool for ask in asks],
+        "interrupts_tool": [tool_column(ask) for ask in asks],
         "interrupts_data": [codec.encode_interrupt(ask) for ask in asks],
         "receipts_batch": [receipt.batch for receipt in receipts],
         "receipts_data": [codec.encode_receipt(receipt) for receipt in receipts],
@@ -82,9 +87,8 @@ def read_committed(key: ThreadKey, change: Change, write_id: str, row: Sequence[
     """What a commit has stored: the change's record, with what the database says of it."""
     version, created_at, updated_at, ends_at, given_at, doubted_until, *stop = row
     record = replace(
-        change.record,
+        with_term(change.record, term_if_any(ends_at, given_at, doubted_until)),
         key=key,
-        run=with_term(change.record.status, change.record.run, ends_at, given_at, doubted_until),
         version=version,
         stop=None if stop[0] is None else read_stop(stop),
         write_id=write_id,

@@ -14,25 +14,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from agui_bridge.frozen import dataclass
-from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
+from agui_bridge.protocol.threads.records import InterruptStatus, ThreadKey, ThreadStatus
 from agui_bridge.stores.commit_rules import WAITING
 from agui_bridge.stores.postgres.notifications import CHANNEL
-from agui_bridge.stores.sql import tables
+from agui_bridge.stores.sql import rows
 from agui_bridge.stores.watching import ANY_STOP
-
-__all__ = ["RECORD", "Statement", "Statements"]
 
 GIVEN = ":now::float8"
 NOW = "extract(epoch FROM clock_timestamp())::float8"
 BEGAN = "extract(epoch FROM statement_timestamp())::float8"
 """The store's time is the database's clock, but where tests give it."""
 
-STOP = ", ".join(tables.STOP)
-LEASE = ", ".join(tables.LEASE)
-RECORD = ", ".join(tables.RECORD)
+STOP = ", ".join(rows.STOP)
+LEASE = ", ".join(rows.LEASE)
+RECORD = ", ".join(rows.RECORD)
 """What `sql.rows.read_thread` reads, in its order."""
 
 KEY = "{0}.scope = :scope AND {0}.agent = :agent AND {0}.thread = :thread"
@@ -42,7 +40,11 @@ AFTER = ":after_raised, :after_agent, :after_thread, :after_position::bigint, :a
 """The columns of a `Place`, and its parameters."""
 WAITS = ", ".join(f"'{status.value}'" for status in WAITING)
 OPEN = InterruptStatus.OPEN.value
+_TOOLS = "position('\"about_tools\":' in data)"
+_ABOUT = f"substr(data, {_TOOLS}, position('\"response_schema\":' in data) - {_TOOLS})"
+"""What the data of an interrupt says of its tools: see `codec.encode_interrupt`."""
 IDLE, INTERRUPTED = ThreadStatus.IDLE.value, ThreadStatus.INTERRUPTED.value
+RUNNING = ThreadStatus.RUNNING.value
 
 
 DOUBTED = "CASE WHEN :lease_seconds::float8 IS NULL THEN :lease_doubted_until::float8 END"
@@ -76,6 +78,21 @@ class Statement:
         return [values[name] for name in self.names]
 
 
+class Run(Protocol):
+    """Runs a statement of a store."""
+
+    async def __call__(
+        self,
+        statement: Statement,
+        key: ThreadKey | None = None,
+        values: dict[str, Any] | None = None,
+        *,
+        repeatable: bool = True,
+    ) -> list[Any]:
+        """Run it about a thread or none, with values; gives the rows."""
+        ...
+
+
 class Statements:
     """Every statement, for tables in one schema."""
 
@@ -87,15 +104,15 @@ class Statements:
             timed: whether the time is a parameter, `now`.
         """
         self.schema = schema
-        self._now = GIVEN if timed else NOW
+        self.now = GIVEN if timed else NOW
         self.began = GIVEN if timed else BEGAN
-        holds = f"""t.lease_ends_at > {self._now}
-        AND (t.lease_given_at > {self._now} AND t.lease_doubted_until <= {self._now}) IS NOT TRUE"""
+        holds = f"""t.lease_ends_at > {self.now}
+        AND (t.lease_given_at > {self.now} AND t.lease_doubted_until <= {self.now}) IS NOT TRUE"""
         self._holds = holds
         self._guard = f"""(:version::bigint IS NULL OR t.version = :version)
     AND (:guard::text IS NULL OR (t.lease = :guard AND {holds}))
     AND (:after::text IS NULL OR t.write_id = :after)
-    AND (:not_after::float8 IS NULL OR {self._now} < :not_after)"""
+    AND (:not_after::float8 IS NULL OR {self.now} < :not_after)"""
         self._prefix = "" if schema is None else '"' + schema.replace('"', '""') + '".'
         self._threads = self.table("agui_threads")
         self._messages = self.table("agui_messages")
@@ -103,18 +120,18 @@ class Statements:
         self._receipts = self.table("agui_receipts")
         self.load = Statement.of(self._load())
         self.record = Statement.of(
-            f"SELECT {self._now}, {RECORD} FROM (SELECT) one LEFT JOIN {self._threads} t"
+            f"SELECT {self.now}, {RECORD} FROM (SELECT) one LEFT JOIN {self._threads} t"
             f" ON {KEY.format('t')}"
         )
         self.touch = Statement.of(
             f"UPDATE {self._threads} t SET write_id = :write_id"
-            f" WHERE {KEY.format('t')} AND t.write_id = :write_id RETURNING {self._now}, {RECORD}"
+            f" WHERE {KEY.format('t')} AND t.write_id = :write_id RETURNING {self.now}, {RECORD}"
         )
         self.mark = Statement.of(
             f"SELECT version, {STOP} FROM {self._threads} t WHERE {KEY.format('t')}"
         )
         self.ping = Statement.of(
-            f"INSERT INTO {self.table('agui_probe')} AS p (id, written_at) VALUES (1, {self._now})"
+            f"INSERT INTO {self.table('agui_probe')} AS p (id, written_at) VALUES (1, {self.now})"
             " ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at"
             " RETURNING p.written_at"
         )
@@ -159,7 +176,7 @@ WITH thread AS MATERIALIZED (
         UNION SELECT i.batch FROM {self._interrupts} i WHERE {i} AND i.id = ANY (:ids::text[])
     ))
 )
-SELECT {self._now},
+SELECT {self.now},
     ARRAY(SELECT data FROM asks),
     ARRAY(SELECT r.data FROM {self._receipts} r
         WHERE {r} AND r.batch = ANY (ARRAY(SELECT batch FROM asks) || :receipt::text[])),
@@ -200,13 +217,13 @@ ORDER BY position, id COLLATE "C\""""
         """The compare-and-swap, with the rows that a change has."""
         parts = [f"thread AS ({self._insert_thread() if new else self._update_thread()})"]
         if interrupts:
-            parts.append(_upsert("interrupts", self._interrupts, tables.INTERRUPTS))
+            parts.append(_upsert("interrupts", self._interrupts, rows.INTERRUPTS))
         if receipts:
-            parts.append(_upsert("receipts", self._receipts, tables.RECEIPTS))
+            parts.append(_upsert("receipts", self._receipts, rows.RECEIPTS))
         if messages:
-            parts.append(_upsert("messages", self._messages, tables.MESSAGES))
+            parts.append(_upsert("messages", self._messages, rows.MESSAGES))
         if audit:
-            parts.append(_upsert("audit", self.table(tables.AUDIT.name), tables.AUDIT))
+            parts.append(_upsert("audit", self.table(rows.AUDIT.name), rows.AUDIT))
         if superseded:
             parts.append(
                 f"supersede AS (UPDATE {self._messages} m SET superseded = true FROM thread"
@@ -224,9 +241,9 @@ ORDER BY position, id COLLATE "C\""""
         return f"""
     UPDATE {self._threads} t SET
         version = t.version + 1, status = :status, batch = :batch, lease = :lease,
-        lease_ends_at = coalesce({self._now} + :lease_seconds::float8, :lease_ends_at::float8),
-        lease_given_at = {_given(self._now)}, lease_doubted_until = {DOUBTED},
-        write_id = :write_id, updated_at = {self._now}, data = :data
+        lease_ends_at = coalesce({self.now} + :lease_seconds::float8, :lease_ends_at::float8),
+        lease_given_at = {_given(self.now)}, lease_doubted_until = {DOUBTED},
+        write_id = :write_id, updated_at = {self.now}, data = :data
     WHERE {KEY.format("t")} AND t.write_id <> :write_id
     AND {self._guard}
     RETURNING version, created_at, updated_at, {LEASE}, {STOP}"""
@@ -238,7 +255,7 @@ ORDER BY position, id COLLATE "C\""""
     SELECT :scope, :agent, :thread, :new_version, :status, :batch, :lease,
         coalesce(clock.now + :lease_seconds::float8, :lease_ends_at::float8),
         {_given("clock.now")}, {DOUBTED}, :write_id, clock.now, clock.now, :data
-    FROM (SELECT {self._now} AS now OFFSET 0) clock
+    FROM (SELECT {self.now} AS now OFFSET 0) clock
     WHERE :not_after::float8 IS NULL OR clock.now < :not_after
     ON CONFLICT DO NOTHING
     RETURNING version, created_at, updated_at, {LEASE}, {STOP}"""
@@ -247,21 +264,22 @@ ORDER BY position, id COLLATE "C\""""
         return f"""
 WITH held AS (
     UPDATE {self._threads} t SET
-        version = t.version + 1, lease_ends_at = {self._now} + :seconds::float8,
-        lease_given_at = {self._now}, lease_doubted_until = NULL
+        version = t.version + (t.status = '{RUNNING}')::int,
+        lease_ends_at = {self.now} + :seconds::float8, lease_given_at = {self.now},
+        lease_doubted_until = NULL
     FROM unnest(:scopes::text[], :agents::text[], :threads::text[], :tokens::text[])
         AS own (scope, agent, thread, token)
     WHERE {SAME.format("t", "own")} AND t.lease = own.token AND {self._holds}
     RETURNING t.lease
 )
-SELECT {self._now}, ARRAY(SELECT lease FROM held)"""
+SELECT {self.now}, ARRAY(SELECT lease FROM held)"""
 
     def _keep_words(self) -> str:
         # The lock keeps the thread from being deleted in between, and no write of the owner's off.
         return f"""
 WITH thread AS (
     SELECT FROM {self._threads} t
-    WHERE {KEY.format("t")} AND t.lease = :lease AND t.lease_ends_at > {self._now}
+    WHERE {KEY.format("t")} AND t.lease = :lease AND t.lease_ends_at > {self.now}
     FOR KEY SHARE
 )
 INSERT INTO {self.table("agui_words")} (scope, agent, thread, lease, data)
@@ -276,11 +294,11 @@ SELECT w.data FROM {self.table("agui_words")} w JOIN {self._threads} t
 WHERE {KEY.format("w")}"""
 
     def _doubt(self) -> str:
-        until = f"({self._now} + (t.lease_ends_at - t.lease_given_at))"
+        until = f"({self.now} + (t.lease_ends_at - t.lease_given_at))"
         return f"""
 UPDATE {self._threads} t SET lease_doubted_until = {until}
 FROM unnest(:scopes::text[], :agents::text[], :threads::text[]) AS own (scope, agent, thread)
-WHERE {SAME.format("t", "own")} AND t.lease IS NOT NULL AND t.lease_given_at > {self._now}
+WHERE {SAME.format("t", "own")} AND t.lease IS NOT NULL AND t.lease_given_at > {self.now}
     AND t.lease_ends_at > t.lease_given_at
     AND (t.lease_doubted_until IS NULL OR t.lease_doubted_until > {until})"""
 
@@ -334,7 +352,8 @@ FROM page ORDER BY updated_at DESC, thread COLLATE "C\""""
         """The list of a scope's interrupts.
 
         Args:
-            filters: of `agent`, `tool`, `thread`, `status` and `after`, those that are wanted.
+            filters: of `agent`, `tool`, `line`, `thread`, `status` and `after`, those that are
+                wanted.
             unexpired: whether those that have expired are left out.
         """
         return Statement.of(
@@ -350,7 +369,10 @@ FROM page ORDER BY updated_at DESC, thread COLLATE "C\""""
         )
 
     def _fitting(self, filters: frozenset[str], unexpired: bool) -> str:
-        conditions = [f"{name} = :{name}" for name in sorted({"scope", *filters} - {"after"})]
+        equal = sorted({"scope", *filters} - {"after", "line"})
+        conditions = [f"{name} = :{name}" for name in equal]
+        if "line" in filters:
+            conditions.append(f"position(:line in {_ABOUT}) > 0")
         if "after" in filters:
             # The first is what an index is searched with.
             conditions += ["raised_at >= :after_raised::float8", f"({PLACE}) > ({AFTER})"]
@@ -363,6 +385,10 @@ FROM page ORDER BY updated_at DESC, thread COLLATE "C\""""
 WITH leases AS (
     SELECT scope, agent, thread FROM {self._threads}
     WHERE lease IS NOT NULL AND lease_ends_at <= {self.began}
+    ORDER BY lease_ends_at LIMIT :limit
+), looks AS (
+    SELECT scope, agent, thread FROM {self._threads}
+    WHERE lease IS NULL AND lease_ends_at <= {self.began} AND data LIKE {_NO_RUN}
     ORDER BY lease_ends_at LIMIT :limit
 ), ahead AS (
     SELECT * FROM (
@@ -383,16 +409,21 @@ WITH leases AS (
 )
 (SELECT scope, agent, thread, 'lease' FROM leases
 UNION ALL SELECT scope, agent, thread, 'lease' FROM ahead WHERE until <= {self.began}
-UNION ALL SELECT scope, agent, thread, 'expiry' FROM expired LIMIT :limit)
+UNION ALL SELECT scope, agent, thread, 'expiry' FROM expired
+UNION ALL SELECT scope, agent, thread, 'expiry' FROM looks LIMIT :limit)
 UNION ALL SELECT scope, agent, thread, 'doubt' FROM ahead
 WHERE until IS NULL OR until > {self.began} + (ends_at - given_at)"""
+
+
+_NO_RUN = "'%\"run\"_null,%'"
+"""In a record's text: of a lease that is not in force the end is no time of a look."""
 
 
 def _given(now: str) -> str:
     return f"CASE WHEN :lease_seconds::float8 IS NULL THEN :lease_given_at::float8 ELSE {now} END"
 
 
-def _upsert(name: str, place: str, table: tables.RowTable) -> str:
+def _upsert(name: str, place: str, table: rows.RowTable) -> str:
     """Write the rows of the parameters `:NAME_COLUMN` by their id.
 
     Args:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from agui_bridge.errors import Conflict, NotReplicated, StoreUnavailable, WritesRefused
@@ -17,32 +18,36 @@ from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
-    InterruptStatus,
     StopRequest,
     ThreadKey,
     ThreadRecord,
-    ThreadStatus,
 )
 from agui_bridge.stores import codec
+from agui_bridge.stores.announcements import Announcements, MakePost
 from agui_bridge.stores.base import (
     ABSENT,
+    EVERY_QUESTION,
     Change,
     Committed,
     Due,
     Expected,
     InterruptRow,
     Place,
+    QuestionFilter,
     Renewed,
     ThreadRow,
 )
 from agui_bridge.stores.commit_rules import Head, check_commit, is_in_doubt
 from agui_bridge.stores.opening import Preparation
 from agui_bridge.stores.postgres.address import parse_address
-from agui_bridge.stores.postgres.audit import PostgresAudit
+from agui_bridge.stores.postgres.beside_threads import (
+    PostgresAudit,
+    PostgresDeliveries,
+    PostgresGrants,
+    PostgresServers,
+)
 from agui_bridge.stores.postgres.connections import Connections, connect, set_up
-from agui_bridge.stores.postgres.deliveries import PostgresDeliveries
-from agui_bridge.stores.postgres.grants import PostgresGrants
-from agui_bridge.stores.postgres.notifications import CHANNEL, Notifications, digest
+from agui_bridge.stores.postgres.notifications import Notifications, digest
 from agui_bridge.stores.postgres.open import inspect_database, prepare_database
 from agui_bridge.stores.postgres.rows import (
     change_values,
@@ -50,10 +55,10 @@ from agui_bridge.stores.postgres.rows import (
     read_committed,
     read_record,
 )
-from agui_bridge.stores.postgres.servers import PostgresServers
 from agui_bridge.stores.postgres.statements import Statement, Statements
 from agui_bridge.stores.sql.rows import (
-    filter_values,
+    filters_of,
+    first_of,
     key_row,
     place_values,
     read_interrupt,
@@ -63,8 +68,6 @@ from agui_bridge.stores.sql.rows import (
     words_row,
 )
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
-
-__all__ = ["PostgresStore"]
 
 TRIES = 5
 """How often a commit is tried whose guard did not hold, but does when it is looked at again."""
@@ -79,27 +82,21 @@ class PostgresStore:
         self,
         connections: Connections,
         statements: Statements,
-        notifications: Callable[[Wakeups], Notifications] | None,
+        make_post: MakePost | None,
         clock: Callable[[], float] | None,
     ) -> None:
         """Take over connections to a database whose schema is the right one."""
         self._connections = connections
         self._statements = statements
         self._wakeups = Wakeups()
-        self._notifications: PerLoop[Notifications] | None = None
-        if notifications is not None:
-            self._notifications = PerLoop(
-                lambda: notifications(self._wakeups), lambda listening: listening.aclose()
-            )
+        self._announcements: PerLoop[Announcements] = PerLoop(
+            lambda: Announcements(self._wakeups, make_post, self.servers), Announcements.aclose
+        )
         self._clock = clock
         self.audit: PostgresAudit = PostgresAudit(self._run, statements)
-        self.grants: PostgresGrants = PostgresGrants(self._run, statements, timed=clock is not None)
-        self.servers: PostgresServers = PostgresServers(
-            self._run, statements, timed=clock is not None
-        )
-        self.deliveries: PostgresDeliveries = PostgresDeliveries(
-            self._run, statements.schema, timed=clock is not None
-        )
+        self.grants: PostgresGrants = PostgresGrants(self._run, statements)
+        self.servers: PostgresServers = PostgresServers(self._run, statements)
+        self.deliveries: PostgresDeliveries = PostgresDeliveries(self._run, statements)
 
     @staticmethod
     async def inspect(url: str) -> Preparation:
@@ -138,15 +135,18 @@ class PostgresStore:
             await set_up(connection, address, durable=False)
             return connection
 
-        def notifications(wakeups: Wakeups) -> Notifications:
-            def send_test(payload: str) -> Any:
-                return connections.run(NOTIFY, {"channel": CHANNEL, "payload": payload})
-
-            return Notifications(listener, send_test, wakeups)
+        def send_test(channel: str, payload: str) -> Any:
+            return connections.run(NOTIFY, {"channel": channel, "payload": payload})
 
         listens = address.listen and not pooled
         statements = Statements(address.schema, timed=clock is not None)
-        return cls(connections, statements, notifications if listens else None, clock)
+        make_post = partial(Notifications, listener, send_test) if listens else None
+        return cls(connections, statements, make_post, clock)
+
+    @property
+    def process(self) -> str:
+        """What names this process to the others (see `Store.process`)."""
+        return self._announcements.get().name
 
     async def load(
         self,
@@ -173,6 +173,7 @@ class PostgresStore:
             else (),
         )
         self.servers.loaded.saw(loaded)
+        self._announcements.get().looked(digest(key), loaded)
         if is_in_doubt(loaded):
             await self._doubt([key])
         return loaded
@@ -186,7 +187,7 @@ class PostgresStore:
         rows, values = change_values(change)
         values |= head_values(change, write_id) | _guard(expected, change.not_after)
         statement = self._statements.commit(new=new, **rows)
-        try:
+        with self._announcements.get().writing(digest(key), change, expected):
             for _ in range(TRIES):
                 for row in await self._run(statement, key, values):
                     return read_committed(key, change, write_id, row)
@@ -197,9 +198,6 @@ class PostgresStore:
                     continue
                 check_commit(_head(record), expected, now, change.not_after)
             raise Conflict("the thread was changed by somebody else")
-        finally:
-            # Also after a cancellation or a lost connection: it may have been written.
-            self._changed(key, told=not _is_flush(change, expected))
 
     async def _write_again(self, key: ThreadKey, write_id: str) -> Committed | None:
         """Write what an earlier try has written once more, and wait for the standbys to have it.
@@ -227,7 +225,9 @@ class PostgresStore:
         """Have leases hold on (see `Store.renew`)."""
         values = _columns(leases.values()) | {"tokens": list(leases), "seconds": seconds}
         ((now, held),) = await self._run(self._statements.renew, None, values)
-        return Renewed(frozenset(held), now)
+        renewed = Renewed(frozenset(held), now)
+        self._announcements.get().renewed(leases, seconds, renewed)
+        return renewed
 
     async def keep_words(self, key: ThreadKey, lease: str, said: StoredMessage) -> bool:
         """Keep a message as far as it has come (see `Store.keep_words`)."""
@@ -255,8 +255,8 @@ class PostgresStore:
         try:
             rows = await self._run(self._statements.request_stop, key, values)
         finally:
-            self._changed(key)
-            self._wakeups.notify(ANY_STOP)
+            # Also after a cancellation or a lost connection: it may have been written.
+            self._announcements.get().stop_requested(digest(key), stop)
         return read_record(rows[0]) if rows else None
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
@@ -287,37 +287,32 @@ class PostgresStore:
     async def list_interrupts(
         self,
         scope: str,
+        which: QuestionFilter = EVERY_QUESTION,
         *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
         after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
-        wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
-        names = frozenset(wanted if after is None else [*wanted, "after"])
-        statement = self._statements.interrupts(names, unexpired=status is InterruptStatus.OPEN)
-        values = {"scope": scope, "limit": limit, **wanted, **place_values(after)}
-        return [read_interrupt(tuple(row)) for row in await self._run(statement, None, values)]
+        found = []
+        for wanted in filters_of(which):
+            names = frozenset(wanted if after is None else [*wanted, "after"])
+            statement = self._statements.interrupts(names, unexpired=which.waits)
+            values = {"scope": scope, "limit": limit, **wanted, **place_values(after)}
+            rows = await self._run(statement, None, values)
+            found.append([read_interrupt(tuple(row)) for row in rows])
+        return first_of(found, limit)
 
     async def count_interrupts(
-        self,
-        scope: str,
-        *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
-        most: int | None = None,
+        self, scope: str, which: QuestionFilter = EVERY_QUESTION, *, most: int | None = None
     ) -> int:
         """Count a scope's interrupts (see `Store.count_interrupts`)."""
-        wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
-        unexpired = status is InterruptStatus.OPEN
-        statement = self._statements.interrupt_count(frozenset(wanted), unexpired=unexpired)
-        ((found,),) = await self._run(statement, None, {"scope": scope, "limit": most, **wanted})
-        return int(found)
+        found = 0
+        for wanted in filters_of(which):
+            statement = self._statements.interrupt_count(frozenset(wanted), unexpired=which.waits)
+            values = {"scope": scope, "limit": most, **wanted}
+            ((some,),) = await self._run(statement, None, values)
+            found += some
+        return found if most is None else min(found, most)
 
     async def history(
         self, key: ThreadKey, *, before: int | None = None, most_bytes: int | None = None
@@ -354,7 +349,7 @@ class PostgresStore:
                     raise Conflict("there is no such thread")
             raise Conflict("the thread was changed by somebody else")
         finally:
-            self._changed(key)
+            self._announcements.get().changed(digest(key))
 
     async def prune(self, older_than: float, limit: int = 1000, *, dry_run: bool = False) -> int:
         """Delete idle threads that were not touched for long (see `Store.prune`)."""
@@ -363,7 +358,7 @@ class PostgresStore:
             return len(await self._run(self._statements.prunable, None, values))
         pruned = await self._run(self._statements.prune, None, values)
         for row in pruned:
-            self._changed(ThreadKey(*row))
+            self._announcements.get().changed(digest(ThreadKey(*row)))
         return len(pruned)
 
     async def ping(self) -> float:
@@ -374,31 +369,26 @@ class PostgresStore:
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed (see `Store.watch`).
 
-        Only a hint: changes made through this object wake at once, those of other processes
-        by a notification, or by polling where notifications do not arrive.
+        Only a hint: changes made through this object wake at once, the end of another process's
+        run by a notification, and all else, or where no notifications arrive, by polling.
         """
-        notifications = self._notifications.get() if self._notifications is not None else None
+        announcements, thread = self._announcements.get(), digest(key)
 
-        async def look() -> tuple[Any, ...] | None:
-            if notifications is not None and notifications.alive:
-                return None
+        async def mark() -> tuple[Any, ...]:
             rows = await self._run(self._statements.mark, key)
             return tuple(rows[0]) if rows else ()
 
-        if notifications is not None:
-            notifications.start()
-        return self._wakeups.watch(digest(key), look)
+        announcements.start()
+        return self._wakeups.watch(thread, announcements.look(thread, mark))
 
     def watch_stops(self) -> AsyncGenerator[None, None]:
         """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`)."""
-        if self._notifications is not None:
-            self._notifications.get().start()
+        self._announcements.get().start()
         return self._wakeups.watch(ANY_STOP)
 
     async def aclose(self) -> None:
         """Release connections; the store can't be used afterwards."""
-        if self._notifications is not None:
-            await self._notifications.aclose()
+        await self._announcements.aclose()
         await self._connections.aclose()
 
     async def _run(
@@ -417,12 +407,6 @@ class PostgresStore:
     async def _record(self, key: ThreadKey) -> tuple[float, ThreadRecord | None]:
         now, *record = (await self._run(self._statements.record, key))[0]
         return now, read_record(record)
-
-    def _changed(self, key: ThreadKey, *, told: bool = True) -> None:
-        word = digest(key)
-        self._wakeups.notify(word)
-        if told and self._notifications is not None:
-            self._notifications.get().tell(word)
 
 
 def _head(record: ThreadRecord | None) -> Head | None:
@@ -446,8 +430,3 @@ def _guard(expected: Expected, not_after: float | None) -> dict[str, Any]:
         "after": expected.after,
         "not_after": not_after,
     }
-
-
-def _is_flush(change: Change, expected: Expected) -> bool:
-    """Whether an owner writes down what its run has said so far: nobody waits for that."""
-    return expected.lease is not None and change.record.status is ThreadStatus.RUNNING

@@ -12,8 +12,6 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.frozen import dataclass
 
-__all__ = ["SCHEMES", "Address"]
-
 SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
 FORM = "redis://[user:password@]host[:port][/db][?prefix=…]"
 
@@ -46,6 +44,7 @@ class Address:
         wait: how many replicas must have a commit before it counts.
         wait_timeout: seconds that they may take for it.
         connections: at most so many to one server.
+        listen: whether processes tell each other what they wait for.
     """
 
     shown: str
@@ -62,6 +61,7 @@ class Address:
     wait: int = 0
     wait_timeout: float = 1.0
     connections: int = 50
+    listen: bool = True
 
     @classmethod
     def parse(cls, url: str) -> Address:
@@ -110,6 +110,7 @@ class Address:
             wait=int(_number(options, "wait", 1, 100, whole=True)),
             wait_timeout=_number(options, "wait_timeout", 0.001, 600) or 1.0,
             connections=int(_number(options, "connections", 1, 10_000, whole=True)) or 50,
+            listen=_listens(options),
         )
         if address.wait and cluster:
             raise ConfigurationError("`wait` in the store's address works on no cluster")
@@ -138,7 +139,7 @@ def _database(parts: SplitResult, cluster: bool) -> int:
 def _options(parts: SplitResult, tls: bool) -> dict[str, str]:
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     options = dict(pairs)
-    known = ["prefix", "shards", "timeout", "wait", "wait_timeout", "connections"]
+    known = ["prefix", "shards", "timeout", "wait", "wait_timeout", "connections", "listen"]
     known += TLS_OPTIONS if tls else ()
     for name in options:
         if name not in known:
@@ -168,6 +169,13 @@ def _number(
             f"`{name}` in the store's address is {kind} from {least:g} to {most:g}"
         )
     return value
+
+
+def _listens(options: Mapping[str, str]) -> bool:
+    listen = options.get("listen", "on")
+    if listen not in ("on", "off"):
+        raise ConfigurationError("`listen` in the store's address is on or off")
+    return listen == "on"
 
 
 def _tls(options: Mapping[str, str]) -> dict[str, Any]:

@@ -16,27 +16,25 @@ import ssl
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
-from redis.asyncio import Redis
 from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
+    ConnectionError as RedisConnectionError,
     MaxConnectionsError,
     NoScriptError,
     RedisClusterException,
     RedisError,
     ResponseError,
+    TimeoutError as RedisTimeoutError,
 )
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from agui_bridge.errors import NotReplicated, StoreUnavailable, WritesRefused
 from agui_bridge.event_loops import PerLoop
+from agui_bridge.frozen import replace
 from agui_bridge.stores.opening import ConnectionCut
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.connections import Cluster, Link, Server, single
 from agui_bridge.stores.redis.scripts.lua import Script
-
-__all__ = ["Client", "word_of"]
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -180,10 +178,37 @@ class Client:
         nodes = await self._within_time(link.primaries)
         return [await self.command("INFO", target_nodes=node) for node in nodes]
 
-    def subscriber(self) -> Redis:
-        """A connection of its own to listen on; on a cluster any server hears everything."""
-        options = {"health_check_interval": 15, "socket_timeout": self.address.timeout}
-        return single(self.address, connections=1, **options)
+    async def one_on_each(self, keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Of keys of scripts, the first on each server that takes writes.
+
+        Raises:
+            StoreUnavailable: no answer came.
+        """
+        link = self._link
+        if not isinstance(link, Cluster):
+            return list(keys[:1])
+
+        async def body() -> list[tuple[str, str]]:
+            places = {await link.place_of(some[0]): some for some in reversed(keys)}
+            return list(places.values())
+
+        return await self._within_time(body)
+
+    async def listener(self, channel: str) -> Any:
+        """A connection of its own to listen on; of a cluster, to the server that has the channel.
+
+        Raises:
+            RedisError, OSError: it can't be made.
+        """
+        link, address = self._link, self.address
+        if isinstance(link, Cluster):
+            host, port = await link.place_of(channel)
+            address = replace(address, host=host, port=port)
+        redis = single(address, connections=1, socket_timeout=address.timeout)
+        pool: Any = redis.connection_pool
+        connection: Any = pool.make_connection()
+        await connection.connect()
+        return connection
 
     async def aclose(self) -> None:
         """Wait for what is under way, as long as a call may take, then close all connections."""

@@ -20,8 +20,6 @@ from redis.exceptions import ResponseError
 
 from agui_bridge.stores.redis.address import Address
 
-__all__ = ["Cluster", "Link", "Server", "single"]
-
 Command = Sequence[Any]
 """A command's words: text, bytes and numbers."""
 
@@ -137,6 +135,12 @@ class Cluster:
         """The servers that take writes, for the option `target_nodes` of `call`."""
         await self._redis.initialize()
         return list(self._redis.get_primaries())
+
+    async def place_of(self, name: str) -> tuple[str, int]:
+        """Host and port of the server that takes the writes of a key, or of a sharded channel."""
+        await self._redis.initialize()
+        node = self._redis.get_node_from_key(name)
+        return node.host, int(node.port)
 
     async def aclose(self) -> None:
         """Close all connections (see `Link.aclose`)."""

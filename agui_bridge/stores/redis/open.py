@@ -11,9 +11,7 @@ from agui_bridge.errors import ConfigurationError, SchemaMismatch, StoreUnavaila
 from agui_bridge.stores.opening import Preparation, advise, note_preparation
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.client import FOR_THE_OPERATOR, Client
-from agui_bridge.stores.redis.keys import Keys
-
-__all__ = ["SCHEMA", "inspect_store", "open_client"]
+from agui_bridge.stores.redis.rows import Keys
 
 SCHEMA = 1
 """The layout of keys that this version works with."""

@@ -2,48 +2,127 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from heapq import merge
 from itertools import islice
 from typing import Any
+from urllib.parse import quote as percent_encode, unquote as percent_decode
 
 from agui_bridge.frozen import dataclass, replace
 from agui_bridge.protocol.threads.history import StoredMessage
-from agui_bridge.protocol.threads.lease_term import LeaseTerm
+from agui_bridge.protocol.threads.record_parts import LeaseTerm
 from agui_bridge.protocol.threads.records import (
     RECORD_FORMAT,
     Interrupt,
-    InterruptStatus,
     StopRequest,
     ThreadKey,
     ThreadRecord,
     ThreadStatus,
 )
 from agui_bridge.stores import codec
-from agui_bridge.stores.base import Change, Committed, Expected, InterruptRow, Place
-from agui_bridge.stores.commit_rules import Head, not_in_force
-from agui_bridge.stores.redis.keys import quote, unquote
+from agui_bridge.stores.base import Change, Committed, Expected, InterruptRow, Place, QuestionFilter
+from agui_bridge.stores.commit_rules import Head, term_written, with_term
 
-__all__ = [
-    "Write",
-    "filter_arguments",
-    "first_of",
-    "guard_arguments",
-    "lease_argument",
-    "member_of",
-    "message_text",
-    "place_of",
-    "read_head",
-    "read_interrupt",
-    "read_lease",
-    "read_listed",
-    "read_message",
-    "read_messages",
-    "read_record",
-    "read_stop",
-    "read_stop_member",
-    "stop_text",
-]
+# --- the names of keys in Redis, and in which shard a thread lives ---
+#
+# All keys of a thread, and all indexes that speak of it, carry the hash tag of its shard: on a
+# cluster they lie in one slot, and one script writes them all or none. Ids are percent-encoded,
+# so that none can forge another's key or hash tag: `/`, `:`, spaces, `{` and `}` are ours alone.
+
+
+@lru_cache(maxsize=1024)
+def quote(text: str) -> str:
+    """Any text as ASCII letters, digits, `%`, `-`, `.`, `_` and `~`."""
+    return percent_encode(text, safe="", errors="surrogatepass")
+
+
+def unquote(text: str) -> str:
+    """The text that `quote` was given."""
+    return percent_decode(text, errors="surrogatepass")
+
+
+def tag_of(key: ThreadKey) -> str:
+    """A thread's name within Redis."""
+    return f"{quote(key.scope)}/{quote(key.agent)}/{quote(key.thread)}"
+
+
+def key_of(tag: str) -> ThreadKey:
+    """The thread of a name."""
+    return ThreadKey(*map(unquote, tag.split("/")))
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The layout of one store.
+
+    Attributes:
+        prefix: begins every key.
+        shards: into how many hash slots threads are spread; fixed when the store is made.
+    """
+
+    prefix: str
+    shards: int
+
+    @property
+    def channel(self) -> str:
+        """Where the version before announces all changes, and every process listens."""
+        return f"{self.prefix}:changes"
+
+    def channel_of(self, process: str) -> str:
+        """Where one process listens; where all do, for no name."""
+        return f"{self.channel}:{process}" if process else self.channel
+
+    def bases(self) -> list[str]:
+        """The beginnings of the keys of each shard."""
+        return [self.base(number) for number in range(self.shards)]
+
+    def of_shards(self) -> list[tuple[str, str]]:
+        """The keys that a script about a whole shard is given.
+
+        Two, because a cluster that moves a slot refuses what has several keys there until it is
+        done; with one it would answer with what has arrived already.
+        """
+        return [_of_shard(base) for base in self.bases()]
+
+    def shard_of(self, tag: str) -> tuple[str, str]:
+        """The keys that a script about the whole shard of a thread is given."""
+        return _of_shard(self.of(tag)[1])
+
+    def base(self, shard: int) -> str:
+        """The beginning of the keys of a shard, with its hash tag."""
+        return f"{self.prefix}:{{{shard}}}"
+
+    def of(self, tag: str) -> tuple[str, str]:
+        """The keys that a script about one thread is given: its record's, its shard's base.
+
+        The scripts derive the others from these by a suffix.
+        """
+        base = self.base(zlib.crc32(tag.encode("ascii")) % self.shards)
+        return f"{base}:t:{tag}", base
+
+    @staticmethod
+    def threads(base: str, scope: str, agent: str) -> str:
+        """The index of an agent's threads in a shard."""
+        return f"{base}:threads:{quote(scope)}/{quote(agent)}"
+
+    @staticmethod
+    def interrupts(scope: str, which: QuestionFilter) -> str:
+        """The smallest index with all the interrupts that are looked for, after the base."""
+        name = f":asks:{quote(scope)}"
+        if which.thread is not None:
+            return f"{name}//{quote(which.thread)}"
+        if which.agent is not None:
+            name = f"{name}/{quote(which.agent)}"
+        return name if which.status is None else f"{name}:{which.status.value}"
+
+
+def _of_shard(base: str) -> tuple[str, str]:
+    return base, f"{base}:idle"
+
+
+# --- the rows under them ---
 
 Reply = Sequence[Any]
 
@@ -73,9 +152,7 @@ class Write:
         """
         return cls(key, change, write_id, codec.encode_thread(change.record))
 
-    def arguments(
-        self, tag: str, clock: str, expected: Expected, *, waits: bool, channel: str
-    ) -> list[str]:
+    def arguments(self, tag: str, clock: str, expected: Expected, *, waits: bool) -> list[str]:
         """The script's arguments.
 
         Args:
@@ -83,12 +160,12 @@ class Write:
             clock: the store's time, empty for the server's own.
             expected: the guard.
             waits: whether WAIT follows on the same connection.
-            channel: where to announce it; empty for nowhere.
 
         Raises:
             ValueError, TypeError: a value is not JSON.
         """
         change, record = self.change, self.change.record
+        term = term_written(record)
         arguments = [
             clock,
             tag,
@@ -96,15 +173,15 @@ class Write:
             *guard_arguments(expected),
             _time(change.not_after),
             "1" if waits else "",
-            channel,
             str(record.version),
             record.status.value,
             _marked(Head.of(record).lease),
-            _time(record.run.ends_at if record.run else None),
-            _time(record.run.given_at if record.run else None),
-            _time(record.run.doubted_until if record.run else None),
+            _time(term.ends_at if term else None),
+            _time(term.given_at if term else None),
+            _time(term.doubted_until if term else None),
             _time(change.lease_seconds),
             _marked(record.batch.id if record.batch else None),
+            _time(record.look_at),
             self.data,
             str(len(change.interrupts)),
         ]
@@ -135,7 +212,7 @@ class Write:
         """What a taken commit made of the record; what is in it is the change's own."""
         _, time, version, created, ends, given, doubted, stop = reply
         record = replace(
-            _with_term(self.change.record, self.change.record.status, ends, given, doubted),
+            with_term(self.change.record, _term(ends, given, doubted)),
             key=self.key,
             version=int(version),
             stop=read_stop(stop),
@@ -183,9 +260,9 @@ def read_record(reply: Reply, key: ThreadKey) -> ThreadRecord:
     """A record, from the fields HEAD and its data."""
     version, write_id, created, updated, status, _lease, ends, stop, _batch, *more = reply
     given, doubted, data = more
+    record = replace(codec.decode_thread(data, key), status=ThreadStatus(status))
     return replace(
-        _with_term(codec.decode_thread(data, key), ThreadStatus(status), ends, given, doubted),
-        status=ThreadStatus(status),
+        with_term(record, _term(ends, given, doubted)),
         version=int(version),
         stop=read_stop(stop),
         write_id=unquote(write_id),
@@ -204,15 +281,13 @@ def read_listed(key: ThreadKey, row: str) -> InterruptRow:
     return InterruptRow(key, read_interrupt(row), float(row.partition(" ")[0]))
 
 
-def filter_arguments(
-    scope: str, agent: str | None, tool: str | None, status: InterruptStatus | None
-) -> tuple[str, ...]:
+def filter_arguments(scope: str, which: QuestionFilter) -> tuple[str, ...]:
     """The filters of a list of interrupts as the scripts take them."""
     return (
         quote(scope),
-        _marked(agent),
-        "" if status is None else status.value,
-        "" if tool is None else codec.encode(tool),
+        _marked(which.agent),
+        "" if which.status is None else which.status.value,
+        "" if which.tool is None else codec.encode(which.tool),
     )
 
 
@@ -274,19 +349,9 @@ def first_of(limit: int, ranges: Sequence[Sequence[str]]) -> list[str]:
     return [name for _, name in found]
 
 
-def _with_term(
-    record: ThreadRecord, status: ThreadStatus, ends: str, given: str | None, doubted: str | None
-) -> ThreadRecord:
-    """The record with the times of the lease as the script set them."""
-    if record.run is None:
-        return record
-    run = replace(
-        record.run,
-        ends_at=float(ends),
-        given_at=_read_time(given),
-        doubted_until=_read_time(doubted),
-    )
-    return replace(record, run=run if status is ThreadStatus.RUNNING else not_in_force(run))
+def _term(ends: str, given: str | None, doubted: str | None) -> LeaseTerm | None:
+    """The times of a lease as the script set them; None where there is none."""
+    return LeaseTerm(float(ends), _read_time(given), _read_time(doubted)) if ends else None
 
 
 def _time(seconds: float | None) -> str:

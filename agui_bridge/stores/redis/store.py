@@ -9,48 +9,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from itertools import islice
+from functools import partial
 
 from agui_bridge.errors import Conflict
 from agui_bridge.event_loops import PerLoop
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
-    InterruptStatus,
     StopRequest,
     ThreadKey,
     ThreadRecord,
-    ThreadStatus,
 )
 from agui_bridge.stores import codec
+from agui_bridge.stores.announcements import Announcements, is_on_the_way
 from agui_bridge.stores.base import (
+    EVERY_QUESTION,
     Change,
     Committed,
     Due,
     Expected,
     InterruptRow,
     Place,
+    QuestionFilter,
     Renewed,
     ThreadRow,
 )
 from agui_bridge.stores.commit_rules import check_commit
 from agui_bridge.stores.opening import Preparation
+from agui_bridge.stores.redis.beside_threads import RedisAudit, RedisGrants, RedisServers
 from agui_bridge.stores.redis.client import Client
-from agui_bridge.stores.redis.decisions.audit import RedisAudit
-from agui_bridge.stores.redis.decisions.grants import RedisGrants
 from agui_bridge.stores.redis.deliveries import RedisDeliveries
-from agui_bridge.stores.redis.keys import Keys, key_of, quote, tag_of
 from agui_bridge.stores.redis.notifications import Notifications
 from agui_bridge.stores.redis.open import inspect_store, open_client
 from agui_bridge.stores.redis.rows import (
+    Keys,
     Write,
     filter_arguments,
     first_of,
     guard_arguments,
+    key_of,
     lease_argument,
     member_of,
     message_text,
     place_of,
+    quote,
     read_head,
     read_interrupt,
     read_lease,
@@ -60,6 +62,7 @@ from agui_bridge.stores.redis.rows import (
     read_record,
     read_stop_member,
     stop_text,
+    tag_of,
 )
 from agui_bridge.stores.redis.scripts.reading import (
     COUNT_INTERRUPTS,
@@ -87,10 +90,10 @@ from agui_bridge.stores.redis.scripts.writing import (
     RENEW,
     REQUEST_STOP,
 )
-from agui_bridge.stores.redis.servers import RedisServers
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
 
-__all__ = ["RedisStore"]
+MOST_KNOWN = 20_000
+"""Runs of this process whose shard is known; stops of others are looked for in all."""
 
 MOST_ARGUMENTS = 500
 """Tokens that go into one call: a script holds up all others while it runs."""
@@ -113,13 +116,15 @@ class RedisStore:
         self._keys = keys
         self._clock = clock
         self._wakeups = Wakeups()
+        self._shards: dict[str, tuple[str, str]] = {}
         self.audit: RedisAudit = RedisAudit(client, keys, self._time)
         self.grants: RedisGrants = RedisGrants(client, keys, self._time)
-        self._hints: PerLoop[Notifications] = PerLoop(
-            lambda: Notifications(client, keys.channel, self._wakeups.notify), Notifications.aclose
-        )
         self.deliveries: RedisDeliveries = RedisDeliveries(client, keys, self._time)
         self.servers: RedisServers = RedisServers(client, keys, self._time)
+        make_post = partial(Notifications, client, keys) if client.address.listen else None
+        self._announcements: PerLoop[Announcements] = PerLoop(
+            lambda: Announcements(self._wakeups, make_post, self.servers), Announcements.aclose
+        )
 
     @staticmethod
     async def inspect(url: str) -> Preparation:
@@ -152,6 +157,11 @@ class RedisStore:
         client, keys = await open_client(url, migrate=migrate)
         return cls(client, keys, clock=clock)
 
+    @property
+    def process(self) -> str:
+        """What names this process to the others (see `Store.process`)."""
+        return self._announcements.get().name
+
     async def load(
         self,
         key: ThreadKey,
@@ -161,16 +171,19 @@ class RedisStore:
         receipt: str | None = None,
     ) -> Loaded:
         """Take one consistent look at a thread (see `Store.load`)."""
+        tag = tag_of(key)
         time, *found = await self._client.run(
             LOAD,
-            self._keys.of(tag_of(key)),
+            self._keys.of(tag),
             self._time(),
             "1" if messages else "",
             "" if receipt is None else quote(receipt),
             *dict.fromkeys(map(quote, interrupt_ids)),
         )
         if not found:
-            return Loaded(None, float(time))
+            absent = Loaded(None, float(time))
+            self._announcements.get().looked(tag, absent)
+            return absent
         record, asks, receipts, rows = found
         interrupts = map(read_interrupt, asks)
         closed = map(codec.decode_receipt, receipts)
@@ -182,6 +195,7 @@ class RedisStore:
             messages=tuple(read_messages(rows)),
         )
         self.servers.loaded.saw(loaded)
+        self._announcements.get().looked(tag, loaded)
         return loaded
 
     async def commit(
@@ -189,34 +203,33 @@ class RedisStore:
     ) -> Committed:
         """Take a change whole, or not at all (see `Store.commit`).
 
-        What an owner stores on the way is not announced and waits for no replica: it decides
+        What an owner stores on the way waits for no replica: it decides
         nothing, and the owner writes it again if it finds it lost.
         """
         change = self.audit.sealed(key, change, write_id)
         tag = tag_of(key)
-        on_the_way = expected.lease is not None and change.record.status is ThreadStatus.RUNNING
-        waits = self._client.address.wait > 0 and not on_the_way
+        waits = self._client.address.wait > 0 and not is_on_the_way(change, expected)
+        self._note_shard(tag, change, expected)
         write = Write.of(key, change, write_id)
-        arguments = write.arguments(
-            tag,
-            self._time(),
-            expected,
-            waits=waits,
-            channel="" if on_the_way else self._keys.channel,
-        )
+        arguments = write.arguments(tag, self._time(), expected, waits=waits)
         run = self._client.run_and_wait if waits else self._client.run
-        try:
+        with self._announcements.get().writing(tag, change, expected):
             reply = await run(COMMIT, self._keys.of(tag), *arguments)
-        finally:
-            # Also after a cancellation or a lost connection: it may have been written.
-            self._wakeups.notify(key)
-        outcome, time, *rest = reply
-        if outcome == "again":
-            return Committed(read_record(rest[0], key), float(time))
-        if outcome == "refused":
-            check_commit(read_head(rest[0]), expected, float(time), change.not_after)
-            raise AssertionError("the script refused what the rules allow")
-        return write.done(reply)
+            outcome, time, *rest = reply
+            if outcome == "again":
+                return Committed(read_record(rest[0], key), float(time))
+            if outcome == "refused":
+                check_commit(read_head(rest[0]), expected, float(time), change.not_after)
+                raise AssertionError("the script refused what the rules allow")
+            return write.done(reply)
+
+    def _note_shard(self, tag: str, change: Change, expected: Expected) -> None:
+        if (run := change.record.run) is not None:
+            self._shards[run.token] = self._keys.shard_of(tag)
+            if len(self._shards) > MOST_KNOWN:
+                del self._shards[next(iter(self._shards))]
+        elif expected.lease is not None:
+            self._shards.pop(expected.lease, None)
 
     async def renew(self, leases: Mapping[str, ThreadKey], seconds: float) -> Renewed:
         """Have leases hold on (see `Store.renew`); like a write on the way, of no replica."""
@@ -229,7 +242,9 @@ class RedisStore:
         calls = [(keys, self._time(), seconds, *some) for keys, some in asked.items()]
         replies = await self._client.run_each(RENEW, calls)
         held = frozenset(read_lease(lease) for _, some in replies for lease in some)
-        return Renewed(held, max(float(time) for time, _ in replies))
+        renewed = Renewed(held, max(float(time) for time, _ in replies))
+        self._announcements.get().renewed(leases, seconds, renewed)
+        return renewed
 
     async def keep_words(self, key: ThreadKey, lease: str, said: StoredMessage) -> bool:
         """Keep a message as far as it has come (see `Store.keep_words`); of no replica.
@@ -248,23 +263,27 @@ class RedisStore:
         """Write a stop request beside the record (see `Store.request_stop`)."""
         tag = tag_of(key)
         try:
-            record = await self._client.run(
-                REQUEST_STOP, self._keys.of(tag), tag, stop_text(stop), self._keys.channel, ANY_STOP
-            )
+            record = await self._client.run(REQUEST_STOP, self._keys.of(tag), tag, stop_text(stop))
         finally:
-            self._wakeups.notify(key)
-            self._wakeups.notify(ANY_STOP)
+            # Also after a cancellation or a lost connection: it may have been written.
+            self._announcements.get().stop_requested(tag, stop)
         return None if record is None else read_record(record, key)
 
     async def stops(self, tokens: Sequence[str]) -> list[StopRequest]:
         """The stop requests for runs with these lease tokens (see `Store.stops`)."""
-        wanted = iter(dict.fromkeys(map(quote, tokens)))
-        found: list[StopRequest] = []
-        while some := list(islice(wanted, MOST_ARGUMENTS)):
-            calls = [(keys, *some) for keys in self._keys.of_shards()]
-            for members in await self._client.run_each(STOPS, calls):
-                found += map(read_stop_member, members)
-        return found
+        shards: dict[tuple[str, str], dict[str, None]] = {}
+        for token in tokens:
+            # Of a run that this process began the shard is known.
+            known = self._shards.get(token)
+            for keys in self._keys.of_shards() if known is None else (known,):
+                shards.setdefault(keys, {})[quote(token)] = None
+        calls = [
+            (keys, *list(wanted)[at : at + MOST_ARGUMENTS])
+            for keys, wanted in shards.items()
+            for at in range(0, len(wanted), MOST_ARGUMENTS)
+        ]
+        replies = await self._client.run_each(STOPS, calls)
+        return [read_stop_member(member) for members in replies for member in members]
 
     async def list_threads(
         self, scope: str, agent: str, *, limit: int = 50, before: float | None = None
@@ -292,19 +311,16 @@ class RedisStore:
     async def list_interrupts(
         self,
         scope: str,
+        which: QuestionFilter = EVERY_QUESTION,
         *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
         after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
-        if tool is not None and status is InterruptStatus.OPEN:
+        if which.tool is not None and which.waits:
             await self._sort_by_tool(scope)
-        index = self._keys.interrupts(scope, agent, thread, status)
-        filters = (self._time(), index, *filter_arguments(scope, agent, tool, status))
+        index = self._keys.interrupts(scope, which)
+        filters = (self._time(), index, *filter_arguments(scope, which))
         behind = ("-inf", "") if after is None else (repr(after[0]), member_of(after))
         asked = [(keys, *behind) for keys in self._keys.of_shards()]
         places: list[Place] = []
@@ -331,23 +347,16 @@ class RedisStore:
             read_listed(key, row) for key, rows in zip(wanted, replies, strict=True) for row in rows
         ]
         found.sort(key=lambda row: row.place)
-        return [row for row in found if status in (None, row.interrupt.status)]
+        return [row for row in found if which.status in (None, row.interrupt.status)]
 
     async def count_interrupts(
-        self,
-        scope: str,
-        *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
-        most: int | None = None,
+        self, scope: str, which: QuestionFilter = EVERY_QUESTION, *, most: int | None = None
     ) -> int:
         """Count a scope's interrupts (see `Store.count_interrupts`)."""
-        if tool is not None and status is InterruptStatus.OPEN:
+        if which.tool is not None and which.waits:
             await self._sort_by_tool(scope)
-        index = self._keys.interrupts(scope, agent, thread, status)
-        filters = (self._time(), index, *filter_arguments(scope, agent, tool, status))
+        index = self._keys.interrupts(scope, which)
+        filters = (self._time(), index, *filter_arguments(scope, which))
         asked = [(keys, "-inf") for keys in self._keys.of_shards()]
         count, enough = 0, math.inf if most is None else most
         while asked and count < enough:
@@ -394,11 +403,9 @@ class RedisStore:
         tag = tag_of(key)
         guard = guard_arguments(expected)
         try:
-            refusal = await self._client.run(
-                DELETE, self._keys.of(tag), self._time(), tag, *guard, self._keys.channel
-            )
+            refusal = await self._client.run(DELETE, self._keys.of(tag), self._time(), tag, *guard)
         finally:
-            self._wakeups.notify(key)
+            self._announcements.get().changed(tag)
         if refusal is not None:
             time, head = refusal
             check_commit(read_head(head), expected, float(time))
@@ -417,42 +424,45 @@ class RedisStore:
             some = tags[at : at + MOST_ARGUMENTS]
             pruned += sum(
                 await self._client.run_each(
-                    PRUNE, [(self._keys.of(tag), tag, latest, self._keys.channel) for tag in some]
+                    PRUNE, [(self._keys.of(tag), tag, latest) for tag in some]
                 )
             )
             for tag in some:
-                self._wakeups.notify(key_of(tag))
+                self._announcements.get().changed(tag)
         return pruned
 
     async def ping(self) -> float:
         """The store's time, after a write to a key of its own (see `Store.ping`).
 
-        On a cluster to one in each shard, since each of its servers may refuse.
+        On a cluster to one on each of its servers, since each may refuse.
         """
         shards = self._keys.of_shards()
         if self._client.address.wait:
             return float(await self._client.run_and_wait(PING, shards[0], self._time()))
-        asked = shards if self._client.address.cluster else shards[:1]
+        asked = await self._client.one_on_each(shards)
         times = await self._client.run_each(PING, [(keys, self._time()) for keys in asked])
         return float(times[0])
 
     def watch(self, key: ThreadKey) -> AsyncGenerator[None, None]:
         """Yield whenever the thread may have changed (see `Store.watch`).
 
-        Redis announces what decides something; polling finds the rest within half a second.
+        The owner of a run tells its end to those who said that they wait; polling finds the rest
+        within half a second.
         """
-        keys = self._keys.of(tag_of(key))
-        self._hints.get().start()
-        return self._wakeups.watch(key, lambda: self._client.run(MARK, keys))
+        announcements, tag = self._announcements.get(), tag_of(key)
+        keys = self._keys.of(tag)
+        announcements.start()
+        look = announcements.look(tag, lambda: self._client.run(MARK, keys))
+        return self._wakeups.watch(tag, look)
 
     def watch_stops(self) -> AsyncGenerator[None, None]:
         """Yield whenever anybody may have been asked to stop (see `Store.watch_stops`)."""
-        self._hints.get().start()
+        self._announcements.get().start()
         return self._wakeups.watch(ANY_STOP)
 
     async def aclose(self) -> None:
         """Close all connections; the store can't be used afterwards."""
-        await self._hints.aclose()
+        await self._announcements.aclose()
         await self._client.aclose()
 
     def _time(self) -> str:

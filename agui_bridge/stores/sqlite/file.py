@@ -2,7 +2,8 @@
 
 A process goes on with the file that it has opened, wherever that is by now: one that was removed
 takes what is acknowledged with it. So the path is compared with the file that was opened before
-each transaction, and once more before a write is acknowledged.
+each transaction, and once more before a write is acknowledged. What the driver says
+of it becomes an error of the store.
 """
 
 from __future__ import annotations
@@ -13,13 +14,10 @@ import sqlite3
 import threading
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 from urllib.parse import quote
 
-from agui_bridge.errors import ConfigurationError, StoreError, StoreUnavailable
-from agui_bridge.stores.sqlite.errors import is_damage, plainly
-
-__all__ = ["BUSY_SECONDS", "DatabaseFile", "connect"]
+from agui_bridge.errors import ConfigurationError, StoreError, StoreUnavailable, WritesRefused
 
 logger: Final = logging.getLogger("agui_bridge")
 
@@ -211,3 +209,41 @@ def _is_whole(path: str) -> bool:
             return bool(first == "ok")
     except sqlite3.Error:
         return False
+
+
+OUR_MISTAKES = (
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    sqlite3.NotSupportedError,
+    sqlite3.ProgrammingError,
+)
+"""What trying again does not mend."""
+
+PRIMARY = 0xFF
+"""The bits of an extended error code that say what kind it is."""
+
+NO_WRITES = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
+"""The file only reads, or its disk is full or failing."""
+
+
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""The file does not hold what SQLite has written."""
+
+
+def is_damage(error: BaseException | None) -> TypeGuard[sqlite3.Error]:
+    """Whether the driver says that the file is damaged."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(error, sqlite3.Error) and code is not None and code & PRIMARY in DAMAGE
+
+
+def plainly(error: sqlite3.Error) -> StoreError:
+    """The store's error to raise for the driver's."""
+    if isinstance(error, OUR_MISTAKES):
+        refused = StoreError(f"the database refused a statement: {type(error).__name__}")
+        refused.__cause__ = error
+        return refused
+    code = getattr(error, "sqlite_errorcode", None)
+    kind = WritesRefused if code is not None and code & PRIMARY in NO_WRITES else StoreUnavailable
+    unavailable = kind(f"the database did not answer: {error}")
+    unavailable.__cause__ = error
+    return unavailable

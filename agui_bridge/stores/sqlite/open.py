@@ -11,18 +11,17 @@ from pathlib import Path
 
 from agui_bridge.errors import ConfigurationError, SchemaMismatch
 from agui_bridge.stores.opening import Preparation, note_preparation
-from agui_bridge.stores.sql.schema import (
+from agui_bridge.stores.sql.rows import (
+    INTERRUPTS,
+    MESSAGES,
+    RECEIPTS,
     VERSION_TABLE,
     head_of,
     judge_revision,
     upgrade_script,
 )
-from agui_bridge.stores.sql.tables import INTERRUPTS, MESSAGES, RECEIPTS
 from agui_bridge.stores.sqlite.database import SqliteDatabase
-from agui_bridge.stores.sqlite.errors import is_damage, plainly
-from agui_bridge.stores.sqlite.file import BUSY_SECONDS, DatabaseFile, connect
-
-__all__ = ["inspect_database", "open_database"]
+from agui_bridge.stores.sqlite.file import BUSY_SECONDS, DatabaseFile, connect, is_damage, plainly
 
 MIGRATION_SECONDS = 600
 RETRY_PAUSE = 0.02

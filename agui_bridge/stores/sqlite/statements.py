@@ -1,59 +1,37 @@
-"""The statements of `SqliteStore`, as the text that the driver takes."""
+"""The statements of `SqliteStore`, as the text that the driver takes; what a commit writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sqlite3
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
+from agui_bridge.protocol.contract.transitions import Change
+from agui_bridge.protocol.threads.records import (
+    InterruptStatus,
+    ThreadKey,
+    ThreadRecord,
+    ThreadStatus,
+)
 from agui_bridge.stores.commit_rules import WAITING
-from agui_bridge.stores.sql.tables import (
+from agui_bridge.stores.sql.rows import (
     AUDIT,
     INTERRUPTS,
     KEY,
     LEASE,
     MESSAGES,
     RECEIPTS,
+    RECORD as RECORD_COLUMNS,
     STOP,
     WRITTEN,
     RowTable,
+    audit_row,
+    interrupt_row,
+    key_row,
+    message_row,
+    receipt_row,
+    thread_row,
 )
-from agui_bridge.stores.sql.tables import RECORD as RECORD_COLUMNS
-
-__all__ = [
-    "BATCHES_EXPIRED",
-    "DELETE_THREAD",
-    "DOUBT",
-    "DROP_WORDS",
-    "HEAD",
-    "HISTORY",
-    "INSERT_THREAD",
-    "KEEP_WORDS",
-    "LEASES_AHEAD",
-    "LEASES_OVER",
-    "MARK",
-    "MESSAGE",
-    "OLD",
-    "PROBE",
-    "PUT_AUDIT",
-    "PUT_INTERRUPTS",
-    "PUT_MESSAGES",
-    "PUT_RECEIPTS",
-    "RECORD",
-    "RENEW",
-    "REQUEST_STOP",
-    "SIZES",
-    "SUPERSEDE",
-    "THREADS",
-    "UPDATE_THREAD",
-    "WORDS",
-    "count_interrupts",
-    "list_interrupts",
-    "load",
-    "numbered",
-    "positions",
-    "stops",
-]
 
 COLUMNS = ", ".join(RECORD_COLUMNS)
 
@@ -104,8 +82,8 @@ INSERT_THREAD = _insert("agui_threads", (*KEY, *WRITTEN))
 UPDATE_THREAD = _update_thread(WRITTEN)
 REQUEST_STOP = _update_thread(STOP)
 RENEW = f"""
-UPDATE agui_threads SET version = version + 1, lease_ends_at = :ends_at,
-    lease_given_at = :now, lease_doubted_until = NULL
+UPDATE agui_threads SET version = version + (status = '{ThreadStatus.RUNNING.value}'),
+    lease_ends_at = :ends_at, lease_given_at = :now, lease_doubted_until = NULL
 WHERE {OWN} AND lease = :token AND lease_ends_at > :now
     AND (lease_given_at > :now AND lease_doubted_until <= :now) IS NOT TRUE"""
 DOUBT = f"""
@@ -137,12 +115,13 @@ MESSAGE = f"SELECT id, position, data FROM agui_messages WHERE {OWN} AND id = :i
 
 LEASES_OVER = f"""
 SELECT {", ".join(KEY)} FROM agui_threads
-WHERE lease_ends_at <= :now ORDER BY lease_ends_at LIMIT :limit"""
+WHERE lease IS NOT NULL AND lease_ends_at <= :now ORDER BY lease_ends_at LIMIT :limit"""
+LOOKS_DUE = LEASES_OVER.replace("lease IS NOT NULL", "lease IS NULL")
 
 LEASES_AHEAD = f"""
 SELECT * FROM (
     SELECT {", ".join((*KEY, *LEASE))} FROM agui_threads
-    WHERE lease_ends_at > :now ORDER BY lease_ends_at DESC LIMIT :limit
+    WHERE lease IS NOT NULL AND lease_ends_at > :now ORDER BY lease_ends_at DESC LIMIT :limit
 ) WHERE lease_given_at > :now"""
 """Of the leases that end last those that were given later than now."""
 
@@ -221,12 +200,19 @@ def stops(tokens: int) -> str:
     )
 
 
+_ABOUT = (
+    """substr(data, instr(data, '"about_tools":'),"""
+    """ instr(data, '"response_schema":') - instr(data, '"about_tools":'))"""
+)
+"""What the data of an interrupt says of its tools: see `codec.encode_interrupt`."""
+
+
 @lru_cache
 def list_interrupts(filters: frozenset[str], *, unexpired: bool) -> str:
     """The list of a scope's interrupts.
 
     Args:
-        filters: of `agent`, `tool`, `thread`, `status` and `after`, those that are wanted.
+        filters: of `agent`, `tool`, `line`, `thread`, `status` and `after`, those that are wanted.
         unexpired: whether those that have expired are left out.
     """
     return f"""
@@ -245,7 +231,10 @@ SELECT count(*) FROM (
 
 
 def _fitting(filters: frozenset[str], *, unexpired: bool) -> str:
-    conditions = [f"{name} = :{name}" for name in sorted({"scope", *filters} - {"after"})]
+    equal = sorted({"scope", *filters} - {"after", "line"})
+    conditions = [f"{name} = :{name}" for name in equal]
+    if "line" in filters:
+        conditions.append(f"instr({_ABOUT}, :line) > 0")
     if "after" in filters:
         # The first is what an index is searched with.
         conditions += ["raised_at >= :after_raised", AFTER]
@@ -261,3 +250,47 @@ def numbered(name: str, values: Iterable[str]) -> dict[str, str]:
 
 def _places(name: str, count: int) -> str:
     return ", ".join(f":{name}{number}" for number in range(count))
+
+
+def put_thread(connection: sqlite3.Connection, record: ThreadRecord, *, new: bool) -> None:
+    """Write a thread's own row."""
+    statement = INSERT_THREAD if new else UPDATE_THREAD
+    connection.execute(statement, key_row(record.key) | thread_row(record))
+
+
+def put_rows(connection: sqlite3.Connection, key: ThreadKey, change: Change, now: float) -> None:
+    """Write the other rows of a change."""
+    columns = key_row(key)
+    if change.interrupts:
+        connection.executemany(
+            PUT_INTERRUPTS,
+            [interrupt_row(columns, ask, now) for ask in change.interrupts],
+        )
+    if change.receipts:
+        connection.executemany(
+            PUT_RECEIPTS,
+            [receipt_row(columns, receipt) for receipt in change.receipts],
+        )
+    if change.messages:
+        connection.executemany(
+            PUT_MESSAGES,
+            [message_row(columns, message) for message in change.messages],
+        )
+    if change.audit:
+        connection.executemany(PUT_AUDIT, [audit_row(columns, row) for row in change.audit])
+    if change.superseded:
+        connection.executemany(SUPERSEDE, [columns | {"id": id} for id in change.superseded])
+    if change.drops_words:
+        connection.execute(DROP_WORDS, columns)
+
+
+def renew_leases(
+    connection: sqlite3.Connection, leases: Mapping[str, ThreadKey], now: float, ends_at: float
+) -> frozenset[str]:
+    """Have leases end at a time, those that hold now; gives the tokens of these."""
+    held = set()
+    for token, key in leases.items():
+        values = key_row(key) | {"token": token, "now": now, "ends_at": ends_at}
+        if connection.execute(RENEW, values).rowcount:
+            held.add(token)
+    return frozenset(held)

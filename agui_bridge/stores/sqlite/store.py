@@ -14,11 +14,10 @@ from typing import Any
 
 from agui_bridge.errors import Conflict, StoreUnavailable
 from agui_bridge.protocol.threads.history import StoredMessage
-from agui_bridge.protocol.threads.lease_term import LeaseTerm
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.record_parts import LeaseTerm
 from agui_bridge.protocol.threads.records import (
     Interrupt,
-    InterruptStatus,
     Receipt,
     StopRequest,
     ThreadKey,
@@ -26,12 +25,14 @@ from agui_bridge.protocol.threads.records import (
 )
 from agui_bridge.stores import codec
 from agui_bridge.stores.base import (
+    EVERY_QUESTION,
     Change,
     Committed,
     Due,
     Expected,
     InterruptRow,
     Place,
+    QuestionFilter,
     Renewed,
     ThreadRow,
 )
@@ -45,7 +46,8 @@ from agui_bridge.stores.commit_rules import (
 from agui_bridge.stores.opening import Preparation
 from agui_bridge.stores.pages import first_within
 from agui_bridge.stores.sql.rows import (
-    filter_values,
+    filters_of,
+    first_of,
     key_row,
     place_values,
     read_head,
@@ -59,16 +61,16 @@ from agui_bridge.stores.sql.rows import (
     words_row,
 )
 from agui_bridge.stores.sqlite import statements
-from agui_bridge.stores.sqlite.audit import SqliteAudit
+from agui_bridge.stores.sqlite.beside_threads import (
+    SqliteAudit,
+    SqliteDeliveries,
+    SqliteGrants,
+    SqliteServers,
+)
 from agui_bridge.stores.sqlite.database import SqliteDatabase
-from agui_bridge.stores.sqlite.deliveries import SqliteDeliveries
-from agui_bridge.stores.sqlite.grants import SqliteGrants
 from agui_bridge.stores.sqlite.open import inspect_database, open_database
-from agui_bridge.stores.sqlite.servers import SqliteServers
-from agui_bridge.stores.sqlite.writing import put_rows, put_thread, renew_leases
+from agui_bridge.stores.sqlite.statements import put_rows, put_thread, renew_leases
 from agui_bridge.stores.watching import ANY_STOP, Wakeups
-
-__all__ = ["SqliteStore"]
 
 STOP_PAUSE = 0.02
 """Seconds between two looks whether the file has changed, for who watches stops."""
@@ -121,6 +123,11 @@ class SqliteStore:
             StoreUnavailable: the database does not answer.
         """
         return cls(await open_database(url, clock=clock, migrate=migrate))
+
+    @property
+    def process(self) -> str:
+        """Nothing (see `Store.process`): no process hears of another one."""
+        return ""
 
     async def load(
         self,
@@ -286,45 +293,38 @@ class SqliteStore:
     async def list_interrupts(
         self,
         scope: str,
+        which: QuestionFilter = EVERY_QUESTION,
         *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
         after: Place | None = None,
         limit: int = 200,
     ) -> list[InterruptRow]:
         """List a scope's interrupts, oldest first (see `Store.list_interrupts`)."""
-        wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
-        names = frozenset(wanted if after is None else [*wanted, "after"])
-        statement = statements.list_interrupts(names, unexpired=status is InterruptStatus.OPEN)
-        values = {"scope": scope, "limit": limit, **wanted, **place_values(after)}
 
         def body(connection: sqlite3.Connection) -> list[InterruptRow]:
-            rows = connection.execute(statement, {**values, "now": self._database.now()})
-            return [read_interrupt(row) for row in rows]
+            values = {"scope": scope, "limit": limit, "now": self._database.now()}
+            values |= place_values(after)
+            found = []
+            for wanted in filters_of(which):
+                names = frozenset(wanted if after is None else [*wanted, "after"])
+                statement = statements.list_interrupts(names, unexpired=which.waits)
+                found.append(map(read_interrupt, connection.execute(statement, values | wanted)))
+            return first_of(found, limit)
 
         return await self._database.read(body)
 
     async def count_interrupts(
-        self,
-        scope: str,
-        *,
-        agent: str | None = None,
-        tool: str | None = None,
-        thread: str | None = None,
-        status: InterruptStatus | None = None,
-        most: int | None = None,
+        self, scope: str, which: QuestionFilter = EVERY_QUESTION, *, most: int | None = None
     ) -> int:
         """Count a scope's interrupts (see `Store.count_interrupts`)."""
-        wanted = filter_values(agent=agent, tool=tool, thread=thread, status=status)
-        is_open = status is InterruptStatus.OPEN
-        statement = statements.count_interrupts(frozenset(wanted), unexpired=is_open)
-        values = {"scope": scope, **wanted, "limit": -1 if most is None else most}
+        limit = -1 if most is None else most
 
         def body(connection: sqlite3.Connection) -> int:
-            found = connection.execute(statement, {**values, "now": self._database.now()})
-            return int(found.fetchone()[0])
+            values = {"scope": scope, "limit": limit, "now": self._database.now()}
+            found = 0
+            for wanted in filters_of(which):
+                statement = statements.count_interrupts(frozenset(wanted), unexpired=which.waits)
+                found += connection.execute(statement, values | wanted).fetchone()[0]
+            return found if most is None else min(found, most)
 
         return await self._database.read(body)
 
@@ -382,7 +382,9 @@ class SqliteStore:
                     in_doubt.append(ThreadKey(*key))
             parameters["limit"] = max(limit - len(found), 0)
             batches = connection.execute(statements.BATCHES_EXPIRED, parameters)
-            return (found + [Due(ThreadKey(*row), "expiry") for row in batches])[:limit]
+            found += [Due(ThreadKey(*row), "expiry") for row in batches]
+            looks = connection.execute(statements.LOOKS_DUE, parameters)
+            return (found + [Due(ThreadKey(*row), "expiry") for row in looks])[:limit]
 
         due = await self._database.read(body)
         if in_doubt:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+
 from agui_bridge.adapters import AdapterCapabilities, Ask
 from agui_bridge.policy import ProposedCall
 from agui_bridge.protocol.answers.decisions import EDIT
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
+from agui_bridge.testing.conversation import expect
 from agui_bridge.testing.scenario import AdapterScenario
-from agui_bridge.testing.verdicts import expect
-
-__all__ = ["CAPABILITIES"]
 
 CAPABILITIES = Table()
 
@@ -40,6 +40,9 @@ async def capabilities(case: Case) -> None:
         asks = [ask for noted in runs if noted.pause for ask in noted.pause.asks]
         helped = any("SUBAGENT" in getattr(i, "type", "") for noted in runs for i in noted.items)
     _expect_shown(scenario, declared)
+    adapter = scenario.adapter()
+    await adapter.aclose()
+    _expect_arguments(type(adapter))
     for ask in asks:
         _expect_declared(ask, declared)
     expect(declared.subagents or not helped, "it emits SUBAGENT events, undeclared")
@@ -66,6 +69,15 @@ async def policy(case: Case) -> None:
             await conversation.answer(asked, {"approved": True})
         done = (await case.scenario.executions())[before:]
     expect(not done, f"the policy denied it, and still it carried out {done}")
+
+
+def _expect_arguments(adapter: type) -> None:
+    """A configuration file gives the options that name objects by the arguments' names."""
+    named = getattr(adapter, "object_options", ())
+    expect(not isinstance(named, str), f"object_options is the text {named!r}, no tuple of names")
+    taken = inspect.signature(adapter).parameters
+    unknown = [option for option in named if option not in taken]
+    expect(not unknown, f"object_options names {unknown}, which {adapter.__name__} does not take")
 
 
 def _expect_shown(scenario: AdapterScenario, declared: AdapterCapabilities) -> None:

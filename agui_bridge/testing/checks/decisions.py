@@ -6,14 +6,10 @@ from ag_ui.core import ToolCallResultEvent
 
 from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.records import Json
-from agui_bridge.testing.case import Case
+from agui_bridge.testing.case import Case, Paused
 from agui_bridge.testing.check import Table
-from agui_bridge.testing.conversation import Stream
-from agui_bridge.testing.paused import Paused
+from agui_bridge.testing.conversation import Stream, expect
 from agui_bridge.testing.scenario import strings_of
-from agui_bridge.testing.verdicts import expect
-
-__all__ = ["DECISIONS"]
 
 DECISIONS = Table(needs=("approval",))
 

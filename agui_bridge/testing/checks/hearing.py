@@ -9,10 +9,8 @@ from typing import Any, Final
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
+from agui_bridge.testing.conversation import expect
 from agui_bridge.testing.scenario import strings_of
-from agui_bridge.testing.verdicts import expect
-
-__all__ = ["HEARING"]
 
 HEARING = Table(needs=("heard",))
 

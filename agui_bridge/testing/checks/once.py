@@ -8,9 +8,39 @@ from agui_bridge.adapters import Run
 from agui_bridge.errors import Fenced
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
-from agui_bridge.testing.verdicts import expect
+from agui_bridge.testing.conversation import expect
 
-__all__ = ["ONCE"]
+# --- work that outlasts its run: what it asks later is asked on the idle thread ---
+
+LATER = Table()
+
+
+@LATER.check(
+    hint="Note in run.left what finds the work, say in look() whether it asks, yield its Pause in "
+    "the run with run.looks, and set run.left to None once nothing goes on.",
+    needs=("later",),
+    declared="looks",
+    optional=True,
+)
+async def later_question(case: Case) -> None:
+    """What work asks once its run is over is asked by one process, and carried out once."""
+    scenario = case.scenario
+    async with case.process() as begun:
+        conversation = begun.conversation()
+        message = scenario.later or ""
+        await begun.expect_success(conversation, message, of=f"the run of {message!r}")
+        noted = begun.watched.runs[-1].run.left
+    expect(noted is not None, "the run has ended, and left nothing in run.left")
+    async with case.process() as process, case.process() as twin:
+        paused = await case.asked_later(conversation.thread, process, twin)
+        await paused.expect_nothing_done("nobody has approved it")
+        both = [await paused.within(each) for each in (process, twin)]
+        await asyncio.gather(*(each.answer({"approved": True}) for each in both))
+        done = await paused.done()
+        asked = [noted for each in (process, twin) for noted in each.watched.runs if noted.pause]
+    expect(done == paused.shown, f"shown was {paused.shown}, executed was {done}")
+    expect(len(asked) == 1, f"it was asked {len(asked)} times")
+
 
 ONCE = Table(needs=("pause",))
 

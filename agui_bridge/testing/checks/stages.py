@@ -7,9 +7,7 @@ from ag_ui.core import ToolCallResultEvent
 from agui_bridge.protocol.answers.unexecuted import DANGLING, FAILED, STOPPED, UNKNOWN
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
-from agui_bridge.testing.verdicts import expect
-
-__all__ = ["STAGES"]
+from agui_bridge.testing.conversation import expect
 
 STAGES = Table()
 
@@ -68,6 +66,29 @@ async def later_stage(case: Case) -> None:
     own, later = done[:1], done[1:]
     expect(own == paused.shown, f"asked was {paused.shown}, executed was {own}")
     expect(len(later) == 1, f"after the approved call it carried out {later}, and not one thing")
+
+
+@STAGES.check(
+    hint="Ask with about=CALL, tell no result of the call before the answer, and carry it out once "
+    "that has come.",
+    needs=("amid",),
+)
+async def asks_amid(case: Case) -> None:
+    """A call that asks in its middle is one call with one result, carried out once answered."""
+    async with case.paused("amid") as paused:
+        (asked, *others) = paused.asked.asks
+        call_id = asked.get("toolCallId", "")
+        early = paused.asked.count("TOOL_CALL_RESULT", call_id)
+        answered = await paused.answer(case.scenario.answer, of="the answered run")
+        again = answered.count("TOOL_CALL_START", call_id)
+        told = answered.count("TOOL_CALL_RESULT", call_id)
+        await paused.answer(case.scenario.answer)
+        done = await paused.done()
+    began = paused.asked.count("TOOL_CALL_START", call_id)
+    expect(not others and began == 1, f"the question is at no call that it began ({call_id!r})")
+    expect(early == 0, "the call had a result before its question was answered")
+    expect((again, told) == (0, 1), f"after the answer it was begun {again}, told {told} times")
+    expect(len(done) == 1, f"it carried out {done}")
 
 
 @STAGES.check(

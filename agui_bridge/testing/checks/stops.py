@@ -8,11 +8,8 @@ import contextlib
 from agui_bridge.adapters import Run
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
-from agui_bridge.testing.conversation import Conversation, Stream
+from agui_bridge.testing.conversation import Conversation, Failed, Stream, expect
 from agui_bridge.testing.process import Process
-from agui_bridge.testing.verdicts import Failed, expect
-
-__all__ = ["STOPS"]
 
 STOPS = Table(needs=("slow",))
 

@@ -14,11 +14,8 @@ from agui_bridge.protocol.json_values import canonical, same_json
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.testing.case import Case
 from agui_bridge.testing.check import Table
-from agui_bridge.testing.conversation import Stream
+from agui_bridge.testing.conversation import Stream, expect
 from agui_bridge.testing.scenario import strings_of
-from agui_bridge.testing.verdicts import expect
-
-__all__ = ["STREAMS"]
 
 STREAMS = Table()
 

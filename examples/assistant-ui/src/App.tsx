@@ -3,7 +3,7 @@
 //     ?url=ADDRESS OF THE AGENT&thread=ID&state=JSON&refusals=ask|error&check=off&approvals=inline&tools=off
 
 import { HttpAgent } from "@ag-ui/client";
-import { AssistantRuntimeProvider, makeAssistantTool, ThreadPrimitive, useAuiState } from "@assistant-ui/react";
+import { AssistantRuntimeProvider, makeAssistantTool, ThreadPrimitive, useAui, useAuiState } from "@assistant-ui/react";
 import {
   type AgUiAssistantRuntime,
   useAgUiInterrupts,
@@ -21,6 +21,7 @@ import { Notice } from "./Notice";
 import { Place } from "./ToolLine";
 import { useKept } from "./useKept";
 import { Newest, useNewest } from "./useNewest";
+import { useViews, Views, viewsOf } from "./views";
 import { Waiting } from "./Waiting";
 
 const address = new URLSearchParams(location.search);
@@ -34,10 +35,15 @@ export function App() {
   const agent = useMemo(() => new HttpAgent({ url, threadId: thread, headers }), []);
   const reached = useRef<AgUiAssistantRuntime>(null);
   const [loaded, setLoaded] = useState(false);
-  const { newest, onMessages } = useNewest(agent);
+  const { newest, onMessages: onNewest } = useNewest(agent);
+  const { views, onMessages: onViews } = useViews(agent);
   const history = useMemo(() => {
     const onState = (state: unknown) =>
       reached.current?.thread.importExternalState(state);
+    const onMessages = (messages: Parameters<typeof onNewest>[0]) => {
+      onNewest(messages);
+      onViews(messages);
+    };
     const bridge = bridgeHistory({ url, thread, headers, onState, onMessages });
     const ready = () => setTimeout(() => setLoaded(true));
     return { ...bridge, load: () => bridge.load().finally(ready) };
@@ -49,6 +55,9 @@ export function App() {
     onError: setFailure,
   });
   reached.current = runtime;
+  // What a view's call asks people, or has changed, is in the conversation.
+  const onCalled = async () => runtime.thread.import(await history.load());
+  const aui = useAui({ tools: viewsOf({ url, thread, headers, onCalled }) });
   useEffect(() => {
     // Another run begins: what went wrong before is over.
     const onRunInitialized = () => setFailure(undefined);
@@ -59,10 +68,12 @@ export function App() {
     return agent.subscribe({ onRunInitialized, onCustomEvent }).unsubscribe;
   }, [agent]);
   return (
-    <AssistantRuntimeProvider runtime={runtime}>
+    <AssistantRuntimeProvider runtime={runtime} aui={aui}>
       {address.get("tools") !== "off" && <ShowPage />}
       <Newest value={newest}>
-        <Thread agent={agent} runtime={runtime} loaded={loaded} failure={failure} onFailure={setFailure} />
+        <Views value={views}>
+          <Thread agent={agent} runtime={runtime} loaded={loaded} failure={failure} onFailure={setFailure} />
+        </Views>
       </Newest>
     </AssistantRuntimeProvider>
   );

@@ -4,16 +4,28 @@ import { useAgUiInterrupts } from "@assistant-ui/react-ag-ui";
 import { createContext, useContext } from "react";
 
 import { Inline, InlineApproval, isAsked } from "./Inline";
+import { Views } from "./views";
 
 /** Where the bridge tells what it waits for. */
 export const Place = createContext({ url: "", thread: "" });
 
-/** A tool call: its name, what came of it, and what it waits for. */
+/** A tool call: its name, what came of it or its view, and what it waits for. */
 export function ToolLine(props: ToolCallMessagePartProps) {
   const { toolName, result } = props;
   const inline = useContext(Inline);
   const asked = useAgUiInterrupts().length > 0;
   const running = useAuiState(({ thread }) => thread.isRunning);
+  const View = useAuiState(({ tools }) => tools.mcpApp?.render);
+  const view = useContext(Views)[props.toolCallId];
+  if (View && (view || props.mcp))
+    return (
+      <>
+        <p className="tool">
+          <code>{toolName}</code>
+        </p>
+        <View {...props} {...view} />
+      </>
+    );
   if (inline && isAsked(props)) return <InlineApproval {...props} />;
   return (
     <p className="tool">

@@ -79,9 +79,29 @@ const EVERYTHING = {
 
 const RULE = { approvers: ["role:dba", "bob"], quorum: 2, selfApproval: false, askedBy: "ann" };
 
+const DIFF = `--- a/src/mail.py
++++ b/src/mail.py
+@@ -1,3 +1,3 @@
+ def send(to):
+-\treturn post(to)
++\treturn post(to, retries=3)  # a comment that is far longer than the screen of a phone, so that the box scrolls
+ \t# <b>\u202e
+`;
+const previewed = (preview: object, schema?: Interrupt["responseSchema"]): Case => ({
+  interrupts: [approval({ metadata: { agui_bridge: { preview } }, ...(schema && { responseSchema: schema }) })],
+  records: [record()],
+});
+
 export const CASES: Record<string, Case> = {
   ...HARD,
   approval: { interrupts: [approval()], records: [record()] },
+  preview: previewed({ type: "diff", paths: ["src/mail.py"], diff: DIFF, cut: false }),
+  command: previewed({ type: "command", command: "rm -rf build \\\n  dist ", folder: "/srv/app", cut: false }),
+  cut: previewed(
+    { type: "command", command: "rm -rf", folder: "/srv", cut: true },
+    { type: "object", required: ["approved"], properties: { ...APPROVED, approved: { type: "boolean", const: false } } },
+  ),
+  later: previewed({ type: "picture", cut: false }),
   respond: {
     interrupts: [approval({}, { respond: { type: "string" } })],
     records: [record()],

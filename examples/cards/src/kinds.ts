@@ -48,13 +48,15 @@ export function confirmed(ask: Interrupt, yes: boolean): unknown {
 interface Ours {
   refused?: { code: string; message: string };
   approval?: Approval;
+  preview?: Record<string, unknown>;
 }
 
-const oursOf = (ask: Interrupt) => ask.metadata?.agui_bridge as Ours | undefined;
+/** What the bridge says of a question. */
+export const ours = (ask: Interrupt) => ask.metadata?.agui_bridge as Ours | undefined;
 
 /** Why the last answer was not taken, where the bridge says so in the question (`refusals: ask`). */
 export function refusalOf(ask: Interrupt): Ours["refused"] {
-  return oursOf(ask)?.refused;
+  return ours(ask)?.refused;
 }
 
 /** Whether a tool call waits for it; what else is to be approved has a reason of its own. */
@@ -83,7 +85,7 @@ export function toldOf(ask: Interrupt): Record<string, unknown> | undefined {
 
 /** Who may answer, as far as it is known. */
 export const ruleOf = (ask: Interrupt, record?: QuestionRecord): Approval | undefined =>
-  record?.approval ?? oursOf(ask)?.approval;
+  record?.approval ?? ours(ask)?.approval;
 
 const namesOf = (names: string[]) => names.map((name) => name.replace(/^role:/, "any ")).join(", ");
 

@@ -7,6 +7,7 @@ import {
 } from "@tanstack/ai/client";
 import { fetchServerSentEvents, type ResumableConnectConnectionAdapter } from "@tanstack/ai-client";
 
+import { Calls } from "./calls";
 import { Newest } from "./newest";
 
 interface Place {
@@ -31,6 +32,7 @@ export interface BridgeConnection extends ResumableConnectConnectionAdapter {
 export function bridgeConnection({ url, thread, headers = {}, onUnread }: Place): BridgeConnection {
   const asked = new Map<string, Interrupt>();
   const newest = new Newest();
+  const calls = new Calls();
   let sign: string | undefined;
   const bound = (chunks: AsyncIterable<StreamChunk>, runId: string, said?: string) =>
     bindAll(newest.hear(chunks, said), (interrupt) => {
@@ -61,13 +63,19 @@ export function bridgeConnection({ url, thread, headers = {}, onUnread }: Place)
       const chunks = runs.connect(messages, data, signal, context);
       const last = messages.at(-1) as { id?: string; role: string } | undefined;
       const said = last?.role === "user" ? last.id : undefined;
-      yield* withTools(bound(chunks, context?.runId ?? "", said), new Set(tools));
+      yield* calls.hear(bound(chunks, context?.runId ?? "", said), (ids) =>
+        ids.filter((id) => tools.includes(calls.toolOf(id))),
+      );
     },
 
     /** What was said, what is open, and the run that goes on, if one does. */
     async *joinRun(runId, signal) {
       try {
-        yield* bound(follows.connect([], undefined, signal, { threadId: thread, runId }), runId);
+        const chunks = follows.connect([], undefined, signal, { threadId: thread, runId });
+        yield* calls.hear(bound(chunks, runId), async (ids) => {
+          const waiting = await pending(path, headers);
+          return ids.filter((id) => waiting.includes(id));
+        });
       } catch (error) {
         if (!signal?.aborted) onUnread?.(error as Error);
         throw error;
@@ -88,6 +96,12 @@ export function bridgeConnection({ url, thread, headers = {}, onUnread }: Place)
       return { messages: [], interrupts: null, activeRun: { runId: crypto.randomUUID() } };
     },
   };
+}
+
+/** The calls that wait for a page: others have lost their result. */
+async function pending(path: string, headers: Record<string, string>): Promise<string[]> {
+  const answer = await fetch(path, { headers }).catch(() => undefined);
+  return answer?.ok ? (await answer.json()).pendingToolCallIds : [];
 }
 
 /** TanStack AI answers only what is bound to the run that it has begun itself. */
@@ -116,25 +130,4 @@ function bind(interrupt: Interrupt, interruptedRunId: string): Interrupt {
     generation: 0,
     ...(hash && { responseSchemaHash: hash }),
   });
-}
-
-/** TanStack AI carries out a tool of the page when it is told so, before the run ends. */
-async function* withTools(
-  chunks: AsyncIterable<StreamChunk>,
-  tools: ReadonlySet<string>,
-): AsyncGenerator<StreamChunk> {
-  const calls = new Map<string, { toolName: string; args: string }>();
-  for await (const chunk of chunks) {
-    if (chunk.type === "TOOL_CALL_START" && tools.has(chunk.toolCallName))
-      calls.set(chunk.toolCallId, { toolName: chunk.toolCallName, args: "" });
-    const call = chunk.type === "TOOL_CALL_ARGS" && calls.get(chunk.toolCallId);
-    if (call) call.args += chunk.delta;
-    if (chunk.type === "TOOL_CALL_RESULT") calls.delete(chunk.toolCallId);
-    if (chunk.type === "RUN_FINISHED" && chunk.outcome?.type === "success")
-      for (const [toolCallId, { toolName, args }] of calls) {
-        const value = { toolCallId, toolName, input: JSON.parse(args || "{}") };
-        yield { type: "CUSTOM", name: "tool-input-available", value } as StreamChunk;
-      }
-    yield chunk;
-  }
 }

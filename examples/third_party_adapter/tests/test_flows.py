@@ -16,7 +16,7 @@ class TestFlows(AdapterSuite):
     # without a model, and no text takes the place of its result.
     leaves_out = (
         *("parallel", "answer", "cancel-question", "policy", "respond"),
-        *("beside", "twice", "stages", "nested", "acting", "free", "heard"),
+        *("beside", "twice", "stages", "nested", "acting", "free", "amid", "heard"),
     )
 
     @asynccontextmanager

@@ -9,6 +9,8 @@ import pytest
 from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.genai import types
 
 from agui_bridge import Principal, ProposedCall, Verdict
 from agui_bridge.testing import talk
@@ -296,3 +298,36 @@ async def test_a_policy_that_fails_leaves_the_question_open() -> None:
         failing[0] = False
         assert (await one.answer(asked, YES)).ending == "success"
     assert len(mailer.done) == 1
+
+
+class _Open(BaseTool):
+    """A tool that takes any arguments."""
+
+    def __init__(self, done: list[Any]) -> None:
+        super().__init__(name="send_email", description="Send an email.")
+        self._done = done
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        schema = {"type": "object", "properties": {"to": {"type": "string"}}}
+        return types.FunctionDeclaration(name=self.name, parameters_json_schema=schema)
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> str:
+        self._done.append(dict(args))
+        return "sent"
+
+
+async def test_edited_arguments_that_the_tool_does_not_take_are_refused() -> None:
+    mailer = Mailer()
+    edited = {"to": "eve", "cc": "bob"}
+    async with talking(mailer.agent) as one:
+        asked = await one.say("send ann")
+        refused = await one.answer(asked, {"approved": True, "editedArgs": edited})
+        assert (refused.ending, mailer.done) == ("INVALID_RESUME_PAYLOAD", [])
+        assert (await one.answer(asked, YES)).ending == "success"
+    mailer.done.clear()
+    bridge = serving(mailer.make("mailer", tools=[_Open(mailer.done)]))
+    bridge.policy(lambda call: "allow" if call.approved else Verdict("ask", editable=True))
+    async with talk(bridge, "mailer") as one:
+        asked = await one.say("send ann")
+        await one.answer(asked, {"approved": True, "editedArgs": edited})
+    assert mailer.done == [edited]

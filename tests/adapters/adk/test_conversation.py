@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ async def test_thoughts_are_told_as_reasoning_and_their_signatures_kept() -> Non
         await one.say("hello")
     kinds = [event["type"] for event in thought.events]
     assert kinds.count("REASONING_MESSAGE_CONTENT") == 2
-    assert kinds.index("REASONING_MESSAGE_END") < kinds.index("TEXT_MESSAGE_END")
+    assert kinds.index("REASONING_MESSAGE_END") < kinds.index("TEXT_MESSAGE_START")
     assert kinds.count("TEXT_MESSAGE_CONTENT") == 2
     assert SIGNATURE in mailer.told()
     assert SIGNATURE.encode() not in thought.raw
@@ -226,6 +227,43 @@ class Writing(BaseLlm):
         yield LlmResponse(content=content)
 
 
+class Letter(BaseModel):
+    to: str
+    sent: date
+
+
+LETTER = Letter(to="bob", sent=date(2026, 1, 2))
+PLAIN = {"to": "bob", "sent": "2026-01-02"}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [(LETTER, PLAIN), ({"copies": 2, "letter": LETTER}, {"copies": 2, "letter": PLAIN})],
+    ids=["model", "model within"],
+)
+async def test_what_a_tool_returns_is_told_as_a_model_of_google_reads_it(
+    given: Any, told: Any
+) -> None:
+    async def post() -> Any:
+        """Post a letter."""
+        return given
+
+    read: list[Any] = []
+
+    async def reply(request: LlmRequest) -> AsyncIterator[Call | str]:
+        parts = request.contents[-1].parts or []
+        answers = [part.function_response for part in parts if part.function_response]
+        # As the client sends it.
+        read.extend(answer.model_dump(mode="json")["response"] for answer in answers)
+        yield "Done." if answers else Call("post", {})
+
+    async with talking(LlmAgent(name="mailer", model=Scripted(reply=reply), tools=[post])) as one:
+        stream = await one.say("post")
+    assert read in ([told], [{"result": told}])
+    (result,) = names_of(stream.events, "TOOL_CALL_RESULT", "content")
+    assert json.loads(result) == told
+
+
 async def test_arguments_that_a_model_writes_are_told_as_they_come() -> None:
     async def post(to: str, copies: int, tags: list[str], urgent: bool) -> str:
         """Post a letter."""
@@ -274,7 +312,7 @@ async def test_a_pause_of_an_adk_that_wrote_other_events_can_be_answered_later(
 
     with monkeypatch.context() as patched:
         patched.setattr("agui_bridge_adk.turn.dumped", of_a_later_adk)
-        patched.setattr("agui_bridge_adk.turn.version", lambda name: "99.0.0")
+        patched.setattr("agui_bridge_adk.turn.installed_version", lambda name: "99.0.0")
         async with talk(serving(Mailer(done.append).agent), "mailer", store=store) as one:
             asked = await one.say("send bob")
     async with talk(serving(Mailer(done.append).agent), "mailer", store=store) as one:

@@ -73,7 +73,7 @@ async def test_a_configuration_names_the_agent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"agent": 3}, "agent should be an agent or an App of google.adk"),
+        ({"agent": 3}, "agent should be an agent, a Workflow or an App of google.adk"),
         ({"agent": Mailer().agent, "run_config": 3}, "run_config should be a RunConfig"),
         ({"agent": Mailer().agent, "memory_service": 3}, "should be a BaseMemoryService"),
         ({"agent": "no_such_module:agent"}, "There is no module"),

@@ -182,6 +182,8 @@ def _wanted(word: str, rest: str, calls: int) -> list[Call]:
         "both": [[mail, second]],
         "twice": [[mail], [second]],
         "mixed": [[look, mail]],
+        "invent": [[Call("fly", {"to": rest}), mail]],
+        "inventcolour": [[Call("fly", {"to": rest}), Call("set_colour", {"colour": rest})]],
         "look": [[look]],
         "bothlook": [[look, Call("look_up", {"name": f"second-{rest}"})]],
         "sendlook": [[mail], [look]],

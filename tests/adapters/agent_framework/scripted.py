@@ -10,13 +10,13 @@ from typing import Any
 
 from agent_framework import (
     BaseChatClient,
+    ChatMiddlewareLayer as MiddlewareLayer,
     ChatResponse,
     ChatResponseUpdate,
     Content,
     FunctionInvocationLayer,
     Message,
 )
-from agent_framework import ChatMiddlewareLayer as MiddlewareLayer
 
 __all__ = ["Call", "Scripted", "Thought"]
 
@@ -50,6 +50,7 @@ class Scripted(FunctionInvocationLayer[Any], MiddlewareLayer[Any], BaseChatClien
         conversation: id of the conversation that its service keeps, where it does.
     """
 
+    OTEL_PROVIDER_NAME = "scripted"
     conversation: str | None = None
 
     def __init__(self, reply: Reply) -> None:
@@ -76,7 +77,14 @@ class Scripted(FunctionInvocationLayer[Any], MiddlewareLayer[Any], BaseChatClien
                     model="scripted-1",
                     conversation_id=self.conversation,
                 )
-        usage: Any = {"input_token_count": 7, "output_token_count": 3, "total_token_count": 10}
+        usage: Any = {
+            "input_token_count": 7,
+            "output_token_count": 3,
+            "total_token_count": 10,
+            "reasoning_output_token_count": 2,
+            "cache_read_input_token_count": 5,
+            "openai.others": 1,
+        }
         yield ChatResponseUpdate(contents=[Content.from_usage(usage)], role="assistant")
 
     def _contents(self, one: str | Thought | Call) -> list[Content]:

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.anyio
 
 NO = {"approved": False, "reason": "not him"}
 FAILED = "Error: Function failed."
+NO_SUCH_TOOL = 'Error: Requested function "fly" not found.'
 
 
 def results(run: Any) -> list[str]:
@@ -227,6 +228,29 @@ async def test_a_neighbour_whose_tool_is_to_be_approved_by_now_is_asked_about() 
         assert (len(asked.asks), mailer.done) == (1, [{"to": "bob", "body": "original"}])
         assert (await one.answer(asked, YES)).ending == "success"
     assert mailer.done == [{"to": "bob", "body": "original"}, "looked up bob"]
+
+
+@pytest.mark.parametrize("answer", [YES, NO])
+async def test_nobody_is_asked_about_a_tool_that_there_is_not(answer: Any) -> None:
+    mailer = Mailer()
+    async with talking(mailer) as one:
+        asked = await one.say("invent bob")
+        assert len(asked.asks) == 1
+        assert mailer.done == []
+        ended = await one.answer(asked, answer)
+        assert (ended.ending, ended.text) == ("success", "Done with 2 calls.")
+        assert NO_SUCH_TOOL in results(ended)
+    assert mailer.results("fly") == [NO_SUCH_TOOL]
+    assert mailer.done == ([{"to": "bob", "body": "original"}] if answer is YES else [])
+
+
+async def test_nobody_gives_the_result_of_a_tool_that_there_is_not() -> None:
+    mailer = Mailer()
+    async with conversing(serving(mailer)) as one:
+        await one.say("inventcolour red", tools=[COLOUR_TOOL])
+        assert await one.hand_back("it is red") == "Done with 2 calls."
+    assert mailer.results("fly") == [NO_SUCH_TOOL]
+    assert mailer.results("set_colour") == ["it is red"]
 
 
 # --- calls that clients give one id ---

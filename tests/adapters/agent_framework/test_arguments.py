@@ -101,6 +101,8 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 NO_EDITS = {
+    "one too many",
+    "an enum and one too many",
     "a number as text",
     "a fraction as text",
     "a truth as text",

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from agent_framework import (
     Agent,
+    BaseAgent,
     HistoryProvider,
     Message,
     MiddlewareBundle,
     ToolApprovalMiddleware,
-    create_harness_agent,
+    _sessions,
 )
 
 from agui_bridge import Bridge, Principal, Run
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.testing import talk
 from agui_bridge_agent_framework import AgentFrameworkAdapter
-from tests.adapters.agent_framework.flows import agents as flow
-from tests.adapters.agent_framework.flows import as_agent, below
+from tests.adapters.agent_framework.flows import agents as flow, as_agent, below
 from tests.adapters.agent_framework.mailer import Mailer
 from tests.adapters.agent_framework.talking import serving
 from tests.adapters.finding import Finding
@@ -71,45 +71,43 @@ def test_what_is_none_is_refused(options: dict[str, Any], why: str) -> None:
         AgentFrameworkAdapter(**{"agent": Mailer().agent, **options})
 
 
+def test_the_wrapper_of_the_frameworks_own_server_is_refused_with_what_to_give() -> None:
+    members = {"__module__": "agent_framework_ag_ui._agent", "agent": Mailer().agent}
+    wrapped = type("AgentFrameworkAgent", (), members)()
+    with pytest.raises(ConfigurationError, match="AgentFrameworkAgent is for the server of"):
+        Bridge("memory:").add("mailer", wrapped)
+
+
+@pytest.mark.parametrize("gone", ["the sentinel", "the closure"])
+def test_a_framework_without_what_the_guard_looks_at_is_refused(
+    gone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if gone == "the sentinel":
+        monkeypatch.delattr(_sessions, "LOCAL_HISTORY_CONVERSATION_ID")
+    else:
+        monkeypatch.setattr(BaseAgent, "as_tool", lambda self: None)
+    with pytest.raises(ConfigurationError, match=r"agent-framework-core \d.* is not one that"):
+        AgentFrameworkAdapter(Mailer().agent)
+
+
 def test_an_agent_without_middleware_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="takes no middleware"):
         Bridge("memory:").add("flow", flow(Mailer().agent).as_agent())
 
 
-# --- agents that approve calls themselves ---
-
-EXPERIMENTAL = pytest.mark.filterwarnings("ignore:.* is experimental and may change")
-
-
-def harness(mailer: Mailer, **options: Any) -> Agent[Any]:
-    """A harness whose memory is no folder here."""
-    return create_harness_agent(
-        mailer.client,
-        name="mailer",
-        tools=mailer.tools[:1],
-        disable_file_memory=True,
-        disable_web_search=True,
-        **options,
-    )
+class Careless(ToolApprovalMiddleware):
+    """Approves calls in a way of its own."""
 
 
-APPROVING: dict[str, Callable[[Mailer], Agent[Any]]] = {
-    "middleware": lambda it: Agent(it.client, middleware=[ToolApprovalMiddleware()]),
-    "a bundle": lambda it: Agent(
-        it.client, middleware=[MiddlewareBundle([ToolApprovalMiddleware()])]
-    ),
-    "a harness": harness,
-}
-
-
-@EXPERIMENTAL
-@pytest.mark.parametrize("kind", APPROVING)
-async def test_an_agent_that_approves_calls_itself_is_refused_with_what_to_do(
-    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("is_in_bundle", [False, True])
+@pytest.mark.filterwarnings("ignore:.* is experimental and may change")
+async def test_an_agent_that_approves_calls_in_a_way_of_its_own_is_refused(
+    is_in_bundle: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     mailer = Mailer()
-    agent = APPROVING[kind](mailer)
-    why = "ToolApprovalMiddleware.*Leave it out.*disable_tool_auto_approval=True"
+    own: Any = MiddlewareBundle([Careless()]) if is_in_bundle else Careless()
+    agent = Agent(mailer.client, name="mailer", middleware=[own])
+    why = "has Careless, which approves calls in a way of its own. Leave it out"
     with pytest.raises(ConfigurationError, match=why):
         Bridge("memory:").add("it", agent)
 
@@ -135,17 +133,6 @@ def _inner(agent: Any) -> Any:
 
 def _nested(agent: Any) -> Any:
     return as_agent(flow(agent))
-
-
-@EXPERIMENTAL
-async def test_a_harness_that_approves_nothing_itself_asks_people() -> None:
-    mailer = Mailer()
-    mailer.agent = harness(mailer, disable_tool_auto_approval=True)
-    async with talk(serving(mailer), "mailer") as one:
-        asked = await one.say("send bob")
-        assert (len(asked.asks), mailer.done) == (1, [])
-        assert (await one.answer(asked, {"approved": True})).ending == "success"
-    assert mailer.done == [{"to": "bob", "body": "original"}]
 
 
 class Elsewhere(HistoryProvider):

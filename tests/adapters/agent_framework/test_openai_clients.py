@@ -188,17 +188,56 @@ async def test_a_declined_call_never_runs(client: str, in_workflow: bool, tmp_pa
 
 @any_client
 @pytest.mark.parametrize("fragment", [0, 4])
-async def test_calls_of_one_id_are_calls_of_their_own(client: str, fragment: int) -> None:
+@pytest.mark.parametrize("in_workflow", [False, True])
+async def test_calls_of_one_id_are_calls_of_their_own(
+    client: str, fragment: int, in_workflow: bool, tmp_path: Path
+) -> None:
     calls = [pay("ann", own="pay"), pay("bob", own="pay")]
-    async with paying(client, Reply((), calls, fragment=fragment), Reply("Done.")) as (
-        one,
-        till,
-        _,
-    ):
+    scripts = Reply((), calls, fragment=fragment), Reply("Done.")
+    checkpoints = tmp_path if in_workflow else None
+    async with paying(client, *scripts, checkpoints=checkpoints) as (one, till, model):
         asked = await one.say("pay")
         assert len({ask["toolCallId"] for ask in asked.asks}) == len(asked.asks) == 2
         assert (await one.answer(asked, NO, YES)).ending == "success"
     assert till.paid == [("bob", 100)]
+    named, answered = ids_in(model.requests[1].body)
+    # A service that keeps the conversation knows the calls by the ids that it gave them.
+    assert answered == (named or ["pay", "pay"])
+
+
+PAINT = {
+    "name": "paint",
+    "description": "Paint the page.",
+    "parameters": {"type": "object", "properties": {}},
+}
+
+
+@any_client
+async def test_a_service_that_keeps_the_conversation_gets_the_results_of_a_reply_together(
+    client: str,
+) -> None:
+    calls = [pay("ann", own="c"), pay("bob", own="c"), ToolUse("paint", {}, "c")]
+    async with paying(client, Reply((), calls), Reply("Done.")) as (one, till, model):
+        asked = await one.say("pay", tools=[PAINT])
+        own = [e["toolCallId"] for e in asked.events if e["type"] == "TOOL_CALL_START"]
+        assert (await one.answer(asked, NO, YES)).ending == "success"
+        assert (len(model.requests), till.paid) == (1, [("bob", 100)])
+        red = {"id": "r", "role": "tool", "toolCallId": own[2], "content": "carmine"}
+        assert (await one.send([red])).text == "Done."
+    sent = model.requests[1].body
+    named, answered = ids_in(sent)
+    assert sorted(answered) == sorted(named or ["c", "c", "c"])
+    told = json.dumps(sent)
+    assert [told.count(text) for text in ("Reason: too much", "paid bob", "carmine")] == [1, 1, 1]
+
+
+def ids_in(sent: Any) -> tuple[list[str], list[str]]:
+    """The ids of calls that a request has, and those that it has results of."""
+    items = sent.get("input") or sent["messages"]
+    named = [one["call_id"] for one in items if one.get("type") == "function_call"]
+    named += [call["id"] for one in items for call in one.get("tool_calls") or ()]
+    answered = [one["call_id"] for one in items if one.get("type") == "function_call_output"]
+    return named, answered + [one["tool_call_id"] for one in items if one.get("role") == "tool"]
 
 
 async def test_calls_without_ids_get_ids() -> None:
@@ -216,7 +255,7 @@ RESPONSES = "Responses, which keeps nothing"
 
 
 async def test_messages_and_thoughts_of_several_parts_are_told_whole() -> None:
-    reply = ResponsesReply("One. ", messages=["Two."], summaries=["Hm. ", "Well."])
+    reply = ResponsesReply("One. ", messages=["Two."], thoughts=["Hm. ", "Well."])
     async with paying(RESPONSES, reply) as (one, _, _model):
         ended = await one.say("hello")
         thoughts = [e["delta"] for e in ended.events if e["type"] == "REASONING_MESSAGE_CONTENT"]

@@ -27,7 +27,17 @@ HOME = {"street": "Main Street", "number": 5}
 class TestOrders(AdapterSuite):
     # It asks for addresses, begins no tools, and tells no model anything.
     leaves_out = (
-        *("undelivered", "approval", "parallel", "nested", "beside", "twice", "stages", "acting"),
+        *(
+            "undelivered",
+            "approval",
+            "parallel",
+            "nested",
+            "beside",
+            "twice",
+            "stages",
+            "acting",
+            "amid",
+        ),
         *("edit", "policy", "respond", "slow", "heard", "image", "free"),
     )
 
@@ -103,7 +113,7 @@ async def test_the_continuation_has_no_pickle(tmp_path: Path) -> None:
     bridge.add("flow", Watched(lambda run: orders(done.append), checkpoints=tmp_path))
     async with talk(bridge, "flow") as one:
         await one.say("tea")
-    assert set(kept[0]) == {"checkpoint", "place", "requests", "actor"}
+    assert set(kept[0]) == {"checkpoint", "place", "requests", "actor", "named"}
     assert "pickle" not in json.dumps(kept[0])
     assert "pickle" in files(tmp_path)[0].read_text()
 
@@ -238,3 +248,32 @@ async def test_a_workflow_without_a_storage_says_what_to_give() -> None:
     bridge.add("flow", AgentFrameworkAdapter(lambda run: orders(lambda _: None)))
     async with talk(bridge, "flow") as one:
         assert (await one.say("tea")).ending != "success"
+
+
+async def test_nobody_is_asked_about_a_tool_that_no_agent_of_the_workflow_has(
+    tmp_path: Path,
+) -> None:
+    mailer = Mailer()
+    async with talk(mailing(mailer, tmp_path), "flow") as one:
+        asked = await one.say("invent bob")
+        assert len(asked.asks) == 1
+        ended = await one.answer(asked, YES)
+        assert (ended.ending, ended.text) == ("success", "Done with 2 calls.")
+    assert mailer.results("fly") == ['Error: Requested function "fly" not found.']
+    assert mailer.done == [{"to": "bob", "body": "original"}]
+
+
+async def test_while_an_approved_tool_is_gone_the_question_stays_and_once_it_is_back_it_runs(
+    tmp_path: Path,
+) -> None:
+    mailer = Mailer()
+    options = mailer.agent.default_options
+    async with talk(mailing(mailer, tmp_path), "flow") as one:
+        asked = await one.say("send bob")
+        options["tools"] = [one for one in mailer.tools if one.name != "send_email"]
+        again = await one.answer(asked, YES)
+        assert "call 'send_email' has no such tool any more" in str(again.fault)
+        assert (again.asks, mailer.done) == (asked.asks, [])
+        options["tools"] = mailer.tools
+        assert (await one.answer(again, YES)).ending == "success"
+    assert mailer.done == [{"to": "bob", "body": "original"}]

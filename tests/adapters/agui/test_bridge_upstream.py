@@ -17,6 +17,7 @@ from examples.approval_target import make_bridge
 from tests.adapters.agui.upstream import Talk
 from tests.support.agents import eventually
 from tests.support.clock import FakeClock
+from tests.support.effects import lines_of
 from tests.support.server import serve
 
 APPROVE = {"approved": True}
@@ -40,7 +41,7 @@ class Sites:
 
     @property
     def executed(self) -> int:
-        return len(self._effects.read_text().splitlines()) if self._effects.exists() else 0
+        return len(lines_of(self._effects))
 
 
 @contextlib.asynccontextmanager

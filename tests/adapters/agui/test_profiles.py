@@ -70,6 +70,26 @@ async def test_a_result_that_only_a_snapshot_has_counts_wherever_it_stands() -> 
         assert (talk.ending, results(talk)) == ("success", ["deleted"])
 
 
+async def test_a_result_that_a_snapshot_has_before_the_last_words_counts_in_the_first_run() -> None:
+    told = {"id": "r1", "role": "tool", "toolCallId": "call-1", "content": "deleted"}
+    last = {"id": "m2", "role": "assistant", "content": "Done."}
+    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": [told, last]}
+    acting = [started(), *call(), *text("Done.", "m2"), snapshot, finished()]
+    upstream = Upstream(acting, [started(), *text("Hello.", "m3"), finished()])
+    async with before(upstream) as talk:
+        await talk.say("go")
+        assert (talk.ending, results(talk)) == ("success", ["deleted"])
+        await talk.say("hello")
+        said = [(m["role"], m.get("content")) for m in upstream.bodies[1]["messages"]]
+        # Providers refuse a result that does not follow its call.
+        assert said[-4:] == [
+            ("assistant", None),
+            ("tool", "deleted"),
+            ("assistant", "Done."),
+            ("user", "hello"),
+        ]
+
+
 # --- LangGraph ---
 
 

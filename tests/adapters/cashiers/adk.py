@@ -21,7 +21,9 @@ __all__ = ["Adk"]
 class Adk(Cashier):
     def adapter(self) -> Adapter:
         pay = FunctionTool(self.pay, require_confirmation=self.gated)
-        return AdkAdapter(LlmAgent(name="cashier", model=self._model(), tools=[pay, self.look]))
+        model = self.model or self._model()
+        agent = LlmAgent(name="cashier", model=model, tools=self.tools(pay, self.look))
+        return AdkAdapter(agent, **self.options)
 
     def _model(self) -> Any:
         cashier = self

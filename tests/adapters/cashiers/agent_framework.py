@@ -20,9 +20,10 @@ class AgentFramework(Cashier):
 
     def adapter(self) -> Adapter:
         approval: Any = "always_require" if self.gated else "never_require"
-        tools: list[Any] = [tool(self.pay, approval_mode=approval), tool(self.look)]
-        client = Scripted(self._stream)
-        return AgentFrameworkAdapter(Agent(client, name="cashier", tools=tools))
+        tools = self.tools(tool(self.pay, approval_mode=approval), tool(self.look))
+        client = self.model or Scripted(self._stream)
+        agent = Agent(client, name="cashier", tools=tools)
+        return AgentFrameworkAdapter(agent, **self.options)
 
     async def _stream(self, messages: Any, _: Any) -> AsyncIterator[Any]:
         heard: list[Heard] = []

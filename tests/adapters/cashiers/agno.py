@@ -25,8 +25,10 @@ class Agno(Cashier):
             return self.pay(to)
 
         paying: Any = tool(requires_confirmation=True)(pay) if self.gated else pay
-        tools = [paying, self.look]
-        return AgnoAdapter(Agent(name="cashier", model=self._model(), tools=tools, telemetry=False))
+        tools = self.tools(paying, self.look)
+        model = self.model or self._model()
+        agent = Agent(name="cashier", model=model, tools=tools, telemetry=False)
+        return AgnoAdapter(agent, **self.options)
 
     def _model(self) -> Any:
         cashier = self

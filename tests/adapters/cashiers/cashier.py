@@ -11,9 +11,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
-from agui_bridge import Adapter
+from ag_ui.core import BaseEvent
+
+from agui_bridge import Adapter, emit
 
 __all__ = ["PAINT", "Cashier", "Heard", "Use", "by_place", "by_tool", "called"]
 
@@ -68,26 +70,30 @@ def called(own: str, args: Mapping[str, Any]) -> Heard:
     return Heard("call", own, str(args.get("to", args.get("input", ""))))
 
 
+_STEPS: Final[Mapping[str, list[list[str]]]] = {
+    "pay": [["pay"]],
+    "look": [["look"]],
+    "paint": [["paint"]],
+    "paytwice": [["pay"], ["pay"]],
+    "looktwice": [["look"], ["look"]],
+    "lookpay": [["look"], ["pay"]],
+    "paintpay": [["paint", "pay"]],
+    "paintpaint": [["paint", "paint"]],
+    "paypay": [["pay", "pay"]],
+    "paylook": [["pay", "look"]],
+    "clerk": [["clerk"]],
+    "clerks": [["clerk", "clerk"]],
+}
+"""The tools of each reply, by what the user wants."""
+
+
 def _replied(heard: Sequence[Heard], naming: Callable[[str, int], str]) -> list[Use]:
     """The calls that a model makes next; none: it says that it is done."""
     said = max(place for place, one in enumerate(heard) if one.by == "user")
     done = sum(one.by == "tool" for one in heard[said:])
-    verb, _, to = heard[said].text.partition("\n")[0].partition(" ")
-    steps: dict[str, list[list[str]]] = {
-        "pay": [["pay"]],
-        "look": [["look"]],
-        "paint": [["paint"]],
-        "paytwice": [["pay"], ["pay"]],
-        "looktwice": [["look"], ["look"]],
-        "lookpay": [["look"], ["pay"]],
-        "paintpay": [["paint", "pay"]],
-        "paypay": [["pay", "pay"]],
-        "paylook": [["pay", "look"]],
-        "clerk": [["clerk"]],
-        "clerks": [["clerk", "clerk"]],
-    }
+    verb, to = _command(heard[said].text)
     before = 0
-    for step in steps.get(verb, []):
+    for step in _STEPS.get(verb, []):
         if before == done:
             return [
                 Use(
@@ -101,6 +107,12 @@ def _replied(heard: Sequence[Heard], naming: Callable[[str, int], str]) -> list[
     return []
 
 
+def _command(text: str) -> tuple[str, str]:
+    """What a user wants, and for whom: the application's words may stand before it."""
+    lines = (line.partition(" ") for line in text.splitlines())
+    return next(((verb, to) for verb, _, to in lines if verb in _STEPS), ("", ""))
+
+
 @dataclass
 class Cashier(ABC):
     """One framework's agent.
@@ -110,8 +122,13 @@ class Cashier(ABC):
         gated: whether the agent itself has payments approved; else the bridge's policy has to.
         done: what was carried out, counted here alone.
         requests: what the models were told, one request after the other.
+        options: of the adapter.
+        model: of the framework's own, in place of the one that is written here; None: that one.
+        is_lacking: whether the tool that pays is gone, as after a deploy.
+        tells: what a look tells the page itself, before its result.
         edits: with which values of `gated` its approvals take edited arguments.
         explains: whether its model reads why a person declined.
+        notes_edits: whether its model may read what it called, and in the result what ran instead.
         hands_over: whether it takes tools of the application's.
         nests: how many agents inside tools may work at once whose calls people are asked about.
         remembers: whether it knows the ids of calls that were taken back.
@@ -121,8 +138,13 @@ class Cashier(ABC):
     gated: bool = True
     done: list[str] = field(default_factory=list)
     requests: list[list[Heard]] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    model: Any = None
+    is_lacking: bool = False
+    tells: Sequence[BaseEvent] = ()
     edits: ClassVar[tuple[bool, ...]] = (True, False)
     explains: ClassVar[bool] = True
+    notes_edits: ClassVar[bool] = False
     hands_over: ClassVar[bool] = True
     nests: ClassVar[int] = 0
     remembers: ClassVar[bool] = True
@@ -130,6 +152,10 @@ class Cashier(ABC):
     @abstractmethod
     def adapter(self) -> Adapter:
         """The adapter, made anew: as in another process."""
+
+    def tools(self, pay: Any, *others: Any) -> list[Any]:
+        """The agent's tools, as the framework has them."""
+        return [*(() if self.is_lacking else (pay,)), *others]
 
     def pay(self, to: str) -> str:
         """Pay somebody."""
@@ -139,6 +165,8 @@ class Cashier(ABC):
     def look(self, to: str) -> str:
         """Look somebody up."""
         self.done.append(f"look {to}")
+        for event in self.tells:
+            emit(event)
         return f"saw {to}"
 
     def reply(self, heard: list[Heard]) -> list[Use]:

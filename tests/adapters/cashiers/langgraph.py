@@ -30,18 +30,18 @@ class LangGraph(Cashier):
     """An agent of LangChain, whose middleware asks about all calls of a reply together."""
 
     nests = 2
+    notes_edits = True
     mode: ClassVar[str] = "batched"
     saver: Any = field(default_factory=InMemorySaver)
 
     def adapter(self) -> Adapter:
         graph, *inner = self.graphs()
-        return LangGraphAdapter(graph, inner=inner)
+        return LangGraphAdapter(graph, inner=inner, **self.options)
 
     def graphs(self) -> tuple[Any, ...]:
         """The graph, and those that tools of it call."""
-        inner = create_agent(
-            CashierModel(cashier=self), [tool(self.pay)], middleware=self.middleware()
-        )
+        model = self.model or CashierModel(cashier=self)
+        inner = create_agent(model, [tool(self.pay)], middleware=self.middleware())
 
         async def clerk(input: str) -> str:
             """Have a clerk do it."""
@@ -49,8 +49,8 @@ class LangGraph(Cashier):
             return str(told["messages"][-1].text)
 
         graph = create_agent(
-            CashierModel(cashier=self),
-            [tool(self.pay), tool(self.look), tool(clerk)],
+            model,
+            self.tools(tool(self.pay), tool(self.look), tool(clerk)),
             middleware=self.middleware(),
             checkpointer=self.saver,
         )
@@ -78,7 +78,7 @@ class LangGraphNodes(LangGraph):
     def graphs(self) -> tuple[Any, ...]:
         def pay(to: str) -> str:
             """Pay somebody."""
-            if self.gated and interrupt(f"Pay {to}?") is not True:
+            if self.gated and interrupt(f"Pay {to}?") not in (True, {"approved": True}):
                 return "not paid"
             return self.pay(to)
 
@@ -89,7 +89,7 @@ class LangGraphNodes(LangGraph):
 
         builder = StateGraph(MessagesState)
         builder.add_node("think", think)
-        builder.add_node("tools", ToolNode([tool(pay), tool(self.look)]))
+        builder.add_node("tools", ToolNode(self.tools(tool(pay), tool(self.look))))
         builder.add_edge(START, "think")
         builder.add_conditional_edges("think", tools_condition)
         builder.add_edge("tools", "think")

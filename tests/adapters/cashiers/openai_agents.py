@@ -22,14 +22,15 @@ class OpenAIAgents(Cashier):
     nests = 2
 
     def adapter(self) -> Adapter:
-        model = OfflineModel(self._stream)
-        tools: list[Any] = [
-            function_tool(self.pay, needs_approval=self.gated),
-            function_tool(self.look),
-        ]
+        model: Any = self.model or OfflineModel(self._stream)
+        paying: Any = function_tool(self.pay, needs_approval=self.gated)
+        tools = self.tools(paying, function_tool(self.look))
         clerk: Any = Agent("clerk", model=model, tools=[*tools])
         mine = [*tools, clerk.as_tool("clerk", "Have a clerk do it.")]
-        return OpenAIAgentsAdapter(Agent("cashier", model=model, tools=mine))
+        # `context` is the SDK's own word, for what its tools are given.
+        named = {"context": "application_context"}
+        options = {named.get(name, name): value for name, value in self.options.items()}
+        return OpenAIAgentsAdapter(Agent("cashier", model=model, tools=mine), **options)
 
     async def _stream(self, items: Any, _: Any) -> AsyncIterator[Any]:
         heard: list[Heard] = []

@@ -18,10 +18,11 @@ __all__ = ["PydanticAI"]
 
 class PydanticAI(Cashier):
     def adapter(self) -> Adapter:
-        agent: Any = Agent(FunctionModel(stream_function=self._stream))
-        agent.tool_plain(requires_approval=self.gated)(self.pay)
+        agent: Any = Agent(self.model or FunctionModel(stream_function=self._stream))
+        if not self.is_lacking:
+            agent.tool_plain(requires_approval=self.gated)(self.pay)
         agent.tool_plain(self.look)
-        return PydanticAIAdapter(agent)
+        return PydanticAIAdapter(agent, **self.options)
 
     async def _stream(self, messages: Any, _: Any) -> AsyncIterator[Any]:
         heard: list[Heard] = []

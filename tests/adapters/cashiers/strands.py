@@ -23,7 +23,7 @@ class Strands(Cashier):
         def make(name: str, tools: list[Any]) -> Any:
             gated = ["*", "!pay"] if self.gated else ["*"]
             return Agent(
-                model=OfflineModel(self._stream),
+                model=self.model or OfflineModel(self._stream),
                 name=name,
                 description=f"Is a {name}.",
                 tools=tools,
@@ -31,9 +31,10 @@ class Strands(Cashier):
                 interventions=[HumanInTheLoop(allowed_tools=gated)],
             )
 
-        tools: list[Any] = [tool(self.pay), tool(self.look)]
+        tools = self.tools(tool(self.pay), tool(self.look))
         clerk = make("clerk", [*tools])
-        return StrandsAdapter(make("cashier", [*tools, clerk.as_tool()]))
+        agent = make("cashier", [*tools, clerk.as_tool()])
+        return StrandsAdapter(agent, **self.options)
 
     async def _stream(self, messages: Any, _: Any) -> AsyncIterator[Any]:
         heard: list[Heard] = []

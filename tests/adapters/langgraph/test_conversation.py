@@ -209,7 +209,7 @@ async def test_the_context_is_made_of_who_asks() -> None:
     async def context(run: Run) -> str:
         return f"for {run.principal.actor}"
 
-    bridge = serving(mailer, context=context)
+    bridge = serving(mailer, graph_context=context)
     async with talk(bridge, "mailer", principal=Principal("acme", "ann")) as one:
         await one.say("hello")
     assert seen == ["for ann"]

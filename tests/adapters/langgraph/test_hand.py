@@ -26,6 +26,7 @@ pytestmark = pytest.mark.anyio
 class TestMails(EditableMails):
     bridges = BRIDGES
     signature = SIGNATURE
+    tells_signature = True
 
     @pytest.fixture(params=MODES)
     def mailer(self, request: pytest.FixtureRequest) -> Mailer:
@@ -171,7 +172,7 @@ def _without_checkpointer() -> Any:
         ({"graph": 3}, "graph should be a compiled graph"),
         ({"graph": StateGraph(MessagesState)}, "should be compiled, with a checkpointer"),
         ({"graph": _without_checkpointer()}, "has no checkpointer"),
-        ({"graph": Mailer().graph, "context": 3}, "context should be a function"),
+        ({"graph": Mailer().graph, "graph_context": 3}, "graph_context should be a function"),
         ({"graph": "no_such_module:graph"}, "There is no module"),
     ],
 )

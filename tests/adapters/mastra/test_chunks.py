@@ -26,9 +26,11 @@ async def test_reasoning_is_told_apart_from_text() -> None:
     assert await talk.say("hello") == "So."
     kinds = [e["type"] for e in talk.events]
     assert [k for k in kinds if "REASONING" in k] == [
+        "REASONING_START",
         "REASONING_MESSAGE_START",
         "REASONING_MESSAGE_CONTENT",
         "REASONING_MESSAGE_END",
+        "REASONING_END",
     ]
 
 

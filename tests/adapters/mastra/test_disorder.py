@@ -78,7 +78,7 @@ class Disordered(httpx.AsyncBaseTransport):
     """A server that says what a recording has, one of its streams in disorder.
 
     Attributes:
-        posted: the routes of the requests that start or continue a run.
+        posted: what the requests that start or continue a run tell the server.
         keeps_end: whether that stream still has all that can end it.
         keeps_results: whether it tells of calls as it did.
     """
@@ -110,7 +110,7 @@ class Disordered(httpx.AsyncBaseTransport):
             return httpx.Response(200, json={"runs": [], "messages": [], "threadExists": False})
         if request.url.path.startswith("/api/memory"):
             return httpx.Response(200, json={"success": True})
-        self.posted.append(request.url.path.rpartition("/")[2])
+        self.posted.append(verb_of(request))
         assert self._streams, f"one request too many: {self.posted}"
         lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in self._streams.pop(0)]
         content = "".join([*lines, "data: [DONE]\n\n"])
@@ -175,10 +175,17 @@ def check(talk: Conversation, server: Disordered, case: str) -> None:
         assert not server.keeps_end, (case, last)
 
 
+def verb_of(request: httpx.Request) -> str:
+    """What a request tells the server: its route, or what it says of a call that needs a yes."""
+    route, body = request.url.path.rpartition("/")[2], json.loads(request.content)
+    data = body.get("resumeData")
+    if route == "resume-stream" and isinstance(data, dict) and "approved" in data:
+        return "approve" if data["approved"] else "decline"
+    return route.removesuffix("-network-tool-call")
+
+
 def verbs(answer: Any) -> list[str]:
-    """The routes that may tell Mastra of an answer."""
+    """What Mastra may be told of an answer."""
     if answer is None or answer.get("approved") is False:
-        return ["decline-tool-call", "decline-network-tool-call", "resume-stream"]
-    if answer.get("approved"):
-        return ["approve-tool-call", "approve-network-tool-call"]
-    return ["resume-stream", "resume-network"]
+        return ["decline", "resume-stream"]
+    return ["approve"] if answer.get("approved") else ["resume-stream", "resume-network"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agui_bridge import Principal
 from agui_bridge.errors import ConfigurationError
 from agui_bridge_mastra import MastraAdapter
 from tests.adapters.mastra.replay import Server
-from tests.adapters.mastra.scripted import FINISH, SUSPENDED, Talk, result, status, stream
+from tests.adapters.mastra.scripted import FINISH, SUSPENDED, Talk, agent, result, status, stream
 
 
 async def test_a_message_with_an_answer_is_told_once_the_run_is_through() -> None:
@@ -28,6 +30,30 @@ async def test_a_message_with_an_answer_is_told_once_the_run_is_through() -> Non
     assert server.requests[-1][1]["runId"] != server.requests[0][1]["runId"]
 
 
+@pytest.mark.parametrize(
+    ("options", "route", "path"),
+    [
+        ({"maxSteps": 3}, "/x/{agent}/resume", "/x/approval-agent/resume"),
+        ({"maxSteps": 3}, None, "/api/agents/approval-agent/approve-network-tool-call"),
+        ({}, "/x/{agent}/resume", "/api/agents/approval-agent/approve-network-tool-call"),
+    ],
+)
+async def test_an_approval_in_a_network_takes_the_route_that_takes_its_options(
+    options: dict[str, Any], route: str | None, path: str
+) -> None:
+    asks = agent("tool-execution-approval", toolName="t", args={})
+    server = Server(stream(asks), stream(agent("network-execution-event-finish", result="done")))
+    talk = Talk(server, kind="network", options=options, resume_network_path=route)
+    await talk.say("go")
+    await talk.answer({"approved": True})
+
+    asked, body = server.requests[1]
+    assert asked == path
+    if path.startswith("/x"):
+        assert body["resumeData"] == {"approved": True}
+        assert body["maxSteps"] == 3
+
+
 async def test_what_a_cancelled_question_means_can_be_said() -> None:
     server = Server(stream(SUSPENDED), stream(FINISH))
     talk = Talk(server, cancel_with={"ask": {"answer": "nothing"}})
@@ -43,7 +69,7 @@ async def test_without_memory_the_whole_conversation_is_sent() -> None:
         server,
         memory=False,
         headers={"authorization": "Bearer x"},
-        options={"maxSteps": 3, "autoResumeSuspendedTools": True},
+        options={"maxSteps": 3, "autoResumeSuspendedTools": False},
     )
     await talk.say("hello")
     await talk.say("again")
@@ -116,6 +142,22 @@ def test_options_that_make_no_sense_are_refused() -> None:
         MastraAdapter("x:4111", "a")
     with pytest.raises(ConfigurationError, match=r"step_schemas\['ask'\]: .* is invalid"):
         MastraAdapter("http://x", "a", kind="workflow", step_schemas={"ask": {"type": "strange"}})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"autoResumeSuspendedTools": True}, "auto_resume='on'"),
+        ({"runId": "r"}, r"options\['runId'\]"),
+        ({"messages": []}, r"options\['messages'\]"),
+        ({"memory": "mine"}, "should be an object"),
+        ({"memory": {"thread": "t"}}, r"options\['memory'\]\['thread'\]"),
+        ({"memory": {"resource": "r"}}, r"options\['memory'\]\['resource'\]"),
+    ],
+)
+def test_options_that_are_the_bridges_to_say_are_refused(options: Any, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        MastraAdapter("http://x", "a", options=options)
 
 
 async def test_a_run_stands_whose_working_memory_can_not_be_read() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from agui_bridge_mastra import workflow as workflow_run
 from agui_bridge_mastra.continuation import Paused
-from agui_bridge_mastra.workflow import run as workflow_run
 from tests.adapters.mastra.replay import Answer, Server
 from tests.adapters.mastra.scripted import Talk, refuse, status
 from tests.servers.mastra.recording import RECORDINGS

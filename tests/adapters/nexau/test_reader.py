@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from agui_bridge.adapters import Run
+from agui_bridge.protocol.dialects import parse_input
+from agui_bridge.protocol.threads.records import Principal
 from agui_bridge_nexau.reader import Reader
+from agui_bridge_nexau.requests import Request
 from tests.adapters.nexau.bench import FINISHED, answering
 from tests.support.agents import outcome
 
@@ -47,6 +51,24 @@ def test_usage_is_summed_for_each_model() -> None:
         reader.take({"type": "USAGE_UPDATE", "usage": {"input_tokens": 0}})
     found = {entry["model"]: entry["input_tokens"] for entry in reader.usage_entries()}
     assert found == {"a": 15, "b": 1}
+
+
+def test_what_a_subagent_said_is_not_sent_to_nexau_as_the_agents_own() -> None:
+    body = {"threadId": "t", "runId": "r", "messages": []}
+    told = [
+        {"id": "u1", "role": "user", "content": "one"},
+        {"id": "s1", "role": "assistant", "content": "aloud", "subagentRunId": "sub"},
+        {"id": "a1", "role": "assistant", "content": "done"},
+        {"id": "u2", "role": "user", "content": "two"},
+    ]
+    given = parse_input(body).input
+    run = Run("agent", "t", "r", given, Principal(), raw_messages=told, mint=lambda: "new")
+    sent: Any = Request.of(run, None, "t").body["messages"]
+    assert [part["text"] for message in sent for part in message["content"]] == [
+        "one",
+        "done",
+        "two",
+    ]
 
 
 async def test_an_id_that_nexau_uses_again_is_another_call() -> None:

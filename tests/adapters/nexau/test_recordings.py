@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.engine.input.agent import Agent
-from agui_bridge.engine.input.submission import Submission
+from agui_bridge.engine.input.submission import Agent, Submission
 from agui_bridge.protocol.dialects import parse_input
 from agui_bridge.protocol.threads.records import Principal, ThreadKey
 from agui_bridge_nexau import NexauAdapter

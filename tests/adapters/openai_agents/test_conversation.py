@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Agent, LocalShellTool
+from ag_ui.core import StateSnapshotEvent
+from agents import Agent, LocalShellTool, ToolsToFinalOutputResult, function_tool
 from pydantic import BaseModel
 
 from agui_bridge import Bridge, Principal, Run
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.private_names import PrivateName
 from agui_bridge.testing import talk
 from agui_bridge_openai_agents import OpenAIAgentsAdapter
+from agui_bridge_openai_agents.guard import NEEDED
 from tests.adapters.mails import YES
 from tests.adapters.openai_agents.mailer import Mailer
 from tests.adapters.openai_agents.talking import conversing, serving, talking
@@ -84,6 +87,23 @@ async def test_a_handle_is_named_in_words_to_a_model_that_nobody_knows() -> None
     ]
 
 
+async def test_what_a_tool_says_last_is_told_and_the_model_reads_it_in_the_next_turn() -> None:
+    async def receipt(context: Any, results: Any) -> ToolsToFinalOutputResult:
+        text = f"Receipt: {results[0].output}"
+        return ToolsToFinalOutputResult(is_final_output=True, final_output=text)
+
+    mailer = Mailer(tool_use_behavior=receipt)
+    async with talking(mailer) as one:
+        asked = await one.say("send bob")
+        assert (await one.answer(asked, YES)).text == "Receipt: sent to bob"
+        assert (await one.say("look eve")).text == "I will do it. Receipt: eve is known"
+        said = [m["content"] for m in await one.messages() if m["role"] == "assistant"]
+        assert (await one.say("hello")).text == "Hello."
+    assert said[-1] == "Receipt: eve is known"
+    kept = [item for item in mailer.requests[-1] if "Receipt" in str(item.get("content"))]
+    assert [item["role"] for item in kept] == ["assistant", "assistant"]
+
+
 # --- what a run gives, and is given ---
 
 
@@ -99,7 +119,14 @@ async def test_a_structured_output_is_the_runs_result_and_no_text() -> None:
     assert stream.events[-1]["result"] == {"sent": 1}
     assert "TEXT_MESSAGE_CONTENT" not in kinds_of(stream)
     (usage,) = stream.events[-1]["usage"]
-    assert (usage["model"], usage["outputTokens"]) == ("offline", 3)
+    assert usage == {
+        "model": "offline",
+        "inputTokens": 7,
+        "outputTokens": 3,
+        "totalTokens": 10,
+        "cachedInputTokens": 4,
+        "reasoningTokens": 2,
+    }
 
 
 async def _said(text: str) -> AsyncIterator[str]:
@@ -152,6 +179,28 @@ async def test_a_model_that_does_not_stream_is_told_whole() -> None:
     assert kinds.index("REASONING_MESSAGE_END") < kinds.index("TEXT_MESSAGE_START")
     assert (thought.text, asked.text) == ("I thought of trees.", "I will do it. ")
     assert mailer.done == [{"to": "bob", "body": "original"}]
+
+
+async def test_events_that_a_tool_returns_are_told() -> None:
+    async def paint() -> StateSnapshotEvent:
+        return StateSnapshotEvent(snapshot={"colour": "red"})
+
+    mailer = Mailer()
+    mailer.agent.tools[1] = function_tool(paint, name_override="look_up")
+    mailer.inner.tools[1] = mailer.agent.tools[1]
+    async with talking(mailer) as one:
+        for word in ("look bob", "lookinside bob"):
+            await one.say(word, state={"colour": "blue"})
+            assert await one.state() == {"colour": "red"}
+
+
+@pytest.mark.parametrize("needed", NEEDED, ids=lambda one: one.name)
+def test_another_sdk_than_the_adapter_knows_is_refused(
+    needed: PrivateName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(needed.owner, needed.name)
+    with pytest.raises(ConfigurationError, match=f"{needed.name}.*Install openai-agents>=0.20"):
+        OpenAIAgentsAdapter(Agent("a"))
 
 
 def test_a_tool_that_nothing_can_hold_back_is_refused_where_it_is_given() -> None:

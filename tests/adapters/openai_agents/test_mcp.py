@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from agents.mcp import MCPServer
-from mcp.types import CallToolResult, TextContent
-from mcp.types import Tool as MCPTool
+from mcp.types import CallToolResult, TextContent, Tool as MCPTool
 
 from agui_bridge.testing import talk
 from tests.adapters.mails import YES

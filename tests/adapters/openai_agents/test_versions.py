@@ -27,7 +27,7 @@ async def test_a_state_of_another_sdk_is_told_with_versions_and_can_be_answered_
 
     with monkeypatch.context() as patched:
         patched.setattr(RunState, "to_json", of_a_later_sdk)
-        patched.setattr("agui_bridge_openai_agents.turn.version", lambda name: "99.0.0")
+        patched.setattr("agui_bridge_openai_agents.turn.installed_version", lambda name: "99.0.0")
         async with talk(serving(Mailer(done.append)), "mailer", store=store) as one:
             asked = await one.say("send bob")
     async with talk(serving(Mailer(done.append)), "mailer", store=store) as one:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.anyio
 class TestMails(StatelessMails, EditableMails):
     bridges = BRIDGES
     signature = SIGNATURE
+    tells_signature = True
 
     @pytest.fixture
     def mailer(self) -> Mailer:

@@ -9,7 +9,7 @@ from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, BeforeToolsEv
 from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecutor
 
 from agui_bridge import ProposedCall, Verdict
-from agui_bridge.testing import talk
+from agui_bridge.testing import Talk, talk
 from tests.adapters.mails import YES, EditableMails, StatelessMails
 from tests.adapters.strands.mailer import SIGNATURE, Mailer
 from tests.adapters.strands.talking import BRIDGES, serving, talking
@@ -53,22 +53,101 @@ async def test_a_text_stands_in_place_of_the_result_and_the_tool_does_not_run() 
     assert told == mailer.results("send_email") == ["I phoned him."]
 
 
-async def test_a_hook_that_has_tools_tried_again_repeats_no_approved_call_unasked() -> None:
+def trying_again(until: int) -> Mailer:
+    """A mailer with a hook that has the tool tried until so many mails are sent."""
     mailer = Mailer()
 
     def again(event: AfterToolCallEvent) -> None:
-        event.retry = len(mailer.done) == 1
+        event.retry = event.tool_use["name"] == "send_email" and 0 < len(mailer.done) < until
 
     mailer.agent.hooks.add_callback(AfterToolCallEvent, again)
+    mailer.helper.hooks.add_callback(AfterToolCallEvent, again)
+    return mailer
+
+
+async def results_in(one: Talk) -> list[str]:
+    """What the thread has as the results of calls."""
+    return [m["content"] for m in await one.messages() if m["role"] == "tool"]
+
+
+@pytest.mark.parametrize("word", ["send", "inside"])
+async def test_a_try_that_people_decline_takes_nothing_from_the_one_that_ran(word: str) -> None:
+    mailer = trying_again(until=3)
     async with talking(mailer) as one:
-        asked = await one.answer(await one.say("send bob"), YES)
+        first = await one.say(f"{word} bob")
+        second = await one.answer(first, YES)
         assert len(mailer.done) == 1
-        assert [ask["toolCallId"] for ask in asked.asks]
-        assert (await one.answer(asked, {"approved": False, "reason": "not him"})).ending == (
-            "success"
-        )
+        third = await one.answer(second, YES)
+        assert len(mailer.done) == 2
+        asked = [stream.asks[0]["toolCallId"] for stream in (first, second, third)]
+        assert len({*asked}) == 3
+        last = await one.answer(third, {"approved": False, "reason": "not him"})
+        assert (last.ending, len(mailer.done)) == ("success", 2)
+        told = [text for text in await results_in(one) if not text.startswith("Done")]
+        sent = "sent to bob"
+        assert sorted(told) == [DECLINED, sent, sent]
+    tried = f"{sent}\n\nIt was to be tried again, and was not: {DECLINED}"
+    assert tried in [text for request in mailer.requests for text in texts(request)]
+
+
+def texts(messages: list[Any]) -> list[str]:
+    """The texts of results that a model was told."""
+    blocks = [block for message in messages for block in message["content"]]
+    return [b["toolResult"]["content"][0]["text"] for b in blocks if "toolResult" in b]
+
+
+async def test_a_stop_before_another_try_is_decided_says_what_ran() -> None:
+    mailer = trying_again(until=2)
+    async with talking(mailer) as one:
+        await one.answer(await one.say("send bob"), YES)
+        await one.stop()
+        ran, asked = await results_in(one)
+        assert (ran, "not executed" in asked) == ("sent to bob", True)
+        await one.say("hello")
     assert len(mailer.done) == 1
-    assert mailer.results("send_email") == [DECLINED]
+    assert texts(mailer.requests[-1])[0] == "sent to bob"
+
+
+async def test_a_try_that_the_policy_denies_takes_nothing_from_the_one_that_ran() -> None:
+    mailer = trying_again(until=2)
+
+    def policy(call: ProposedCall) -> Verdict:
+        return Verdict("allow" if not mailer.done else "deny")
+
+    bridge = serving(mailer)
+    bridge.policy(policy)
+    async with talk(bridge, "mailer") as one:
+        await one.answer(await one.say("send bob"), YES)
+        (told,) = await results_in(one)
+    assert len(mailer.done) == 1
+    assert told.startswith("sent to bob\n\nIt was to be tried again, and was not: The policy")
+    assert mailer.results("send_email") == [told]
+
+
+async def test_edits_that_the_tool_would_drop_are_refused_before_anything_runs() -> None:
+    mailer = Mailer()
+    async with talking(mailer) as one:
+        asked = await one.say("send bob")
+        edited = {"to": "ann", "body": "b", "bcc": "eve"}
+        refused = await one.answer(asked, {**YES, "editedArgs": edited})
+        assert ("'bcc' is not among" in refused.fault, mailer.done) == (True, [])
+        await one.answer(asked, {**YES, "editedArgs": {"to": "ann", "body": "b"}})
+    assert mailer.done == [{"to": "ann", "body": "b"}]
+
+
+async def test_calls_that_a_stop_left_are_no_success_for_the_model() -> None:
+    mailer = Mailer()
+    async with talking(mailer) as one:
+        await one.say("send bob")
+        await one.stop()
+        await one.say("hello")
+    (result,) = [
+        block["toolResult"]
+        for message in mailer.requests[-1]
+        for block in message["content"]
+        if "toolResult" in block
+    ]
+    assert (result["status"], mailer.done) == ("error", [])
 
 
 async def test_calls_that_a_model_gives_the_same_id_are_approved_one_by_one() -> None:
@@ -363,3 +442,24 @@ async def test_who_approved_a_tool_that_then_asks_is_not_asked_again() -> None:
         assert (asked.asks[0]["reason"], mailer.done) == ("strands:book", [])
         assert (await one.answer(asked, 5)).ending == "success"
     assert mailer.done == [5]
+
+
+async def test_an_answer_that_a_policy_could_not_judge_is_given_again_in_old_threads() -> None:
+    mailer = Mailer()
+    broken = False
+
+    def policy(call: ProposedCall) -> Verdict:
+        if broken:
+            raise RuntimeError("no policy")
+        return Verdict("allow")
+
+    bridge = serving(mailer)
+    bridge.policy(policy)
+    async with talk(bridge, "mailer") as one:
+        await one.say("look ann")
+        asked = await one.say("send bob")
+        broken = True
+        assert (await one.answer(asked, YES)).ending != "success"
+        broken = False
+        assert (await one.answer(asked, YES)).ending == "success"
+    assert mailer.done == ["looked up ann", {"to": "bob", "body": "original"}]

@@ -105,6 +105,22 @@ async def test_pictures_are_heard_through_a_pause_and_after_it(tmp_path: Path) -
     assert mailer.done == [{"to": "bob", "body": "original"}]
 
 
+async def test_what_the_page_shows_stands_beside_a_lone_picture() -> None:
+    source = {
+        "type": "data",
+        "value": base64.b64encode(PICTURE).decode(),
+        "mimeType": "image/png",
+    }
+    mailer = Mailer()
+    async with talking(mailer) as one:
+        one.context = [{"description": "page", "value": "INV-1"}]
+        stream = await one.begin([{"type": "image", "source": source}]).rest()
+        assert stream.ending == "success"
+    ((message,),) = mailer.requests
+    assert [next(iter(block)) for block in message["content"]] == ["image", "text"]
+    assert "INV-1" in message["content"][1]["text"]
+
+
 async def test_the_agents_state_goes_with_the_thread_alone(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/agents.db"
     async with talk(serving(Mailer(state={"mood": "calm"})), "mailer", store=store) as one:

@@ -11,7 +11,9 @@ import pytest
 import respx
 
 from agui_bridge.errors import ConfigurationError, UpstreamError
+from agui_bridge.protocol.threads.messages.call_ids import CallIds
 from agui_bridge_superagent import SuperAgentAdapter
+from agui_bridge_superagent.frames import FrameEvents
 from agui_bridge_superagent.reader import Reader
 from tests.support.agents import Bench, outcome
 
@@ -158,6 +160,41 @@ async def test_a_reply_of_a_bridge_may_begin_like_a_failure_of_the_original() ->
             assert (text_of(events), outcome(events)) == (said, "success")
 
 
+FAILED = b"event: message\ndata: [error] internal error occurred\n\n"
+WORDS = b"event: message\ndata: Deleting 500 of 1234.\n\n"
+
+
+@respx.mock
+async def test_a_failure_in_the_middle_of_a_reply_is_no_success() -> None:
+    respx.post(f"{URL}/api/v1/chat/stream").mock(return_value=stream(WORDS, FAILED, DONE))
+    async with bench().open() as engine:
+        events = await engine.say("go")
+    assert (text_of(events), outcome(events)) == ("Deleting 500 of 1234.", "UPSTREAM_ERROR")
+    assert "internal error" not in json.dumps(events)
+
+
+@respx.mock
+async def test_a_failure_in_the_middle_of_an_approved_job_is_of_unknown_fate() -> None:
+    respx.post(f"{URL}/api/v1/chat/stream").mock(return_value=stream(LEGACY))
+    respx.post(f"{URL}/api/v1/chat/resume").mock(return_value=stream(WORDS, FAILED, DONE))
+    async with bench().open() as engine:
+        asked = await engine.ask()
+        events = await engine.say(resume=engine.entries(asked, {"confirm": True}))
+    assert (text_of(events), outcome(events)) == ("Deleting 500 of 1234.", "RUN_INDETERMINATE")
+
+
+@respx.mock
+async def test_words_that_look_like_a_failure_are_words_when_the_reply_goes_on() -> None:
+    respx.post(f"{URL}/api/v1/chat/stream").mock(return_value=stream(WORDS, FAILED, WORDS, DONE))
+    async with bench().open() as engine:
+        events = await engine.say("go")
+    said = "Deleting 500 of 1234."
+    assert (text_of(events), outcome(events)) == (
+        f"{said}[error] internal error occurred{said}",
+        "success",
+    )
+
+
 RESUMES = [
     (httpx.ConnectError("refused"), "UPSTREAM_ERROR", True),
     (httpx.ConnectTimeout("slow"), "UPSTREAM_ERROR", True),
@@ -219,7 +256,7 @@ def test_an_address_without_a_scheme_is_refused() -> None:
 
 
 def test_a_control_token_has_an_end() -> None:
-    reply = Reader()
+    reply = Reader(FrameEvents(lambda: "id", CallIds((), lambda: "id")))
     with pytest.raises(UpstreamError, match="too large"):
         for _ in range(20):
             list(reply.feed(b"data: \0INTERRUPT:" + b"x" * 100_000 + b"\n\n"))

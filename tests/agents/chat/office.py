@@ -50,7 +50,9 @@ async def office(
 ) -> AsyncIterator[Office]:
     executed: list[Any] = []
 
-    @tool(approval=options.pop("approval", "always"), destructive=True)
+    preview = options.pop("preview", None)
+
+    @tool(approval=options.pop("approval", "always"), destructive=True, preview=preview)
     async def send(to: str, copies: int = 1) -> str:
         executed.append({"to": to, "copies": copies})
         return f"sent to {to}"

@@ -138,7 +138,9 @@ async def test_usage_is_reported() -> None:
     async with serving(Reply("Hi.")) as (base, model):
         stream = await post(base, **run_input("hi"))
         assert model.requests[0].body["stream_options"] == {"include_usage": True}
-    assert stream.events[-1]["usage"] == [{"model": "scripted", "totalTokens": 7}]
+    counted = {"inputTokens": 4, "outputTokens": 3, "totalTokens": 7}
+    parts = {"cachedInputTokens": 2, "reasoningTokens": 1}
+    assert stream.events[-1]["usage"] == [{"model": "scripted", **counted, **parts}]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.function.run import FunctionRun
-from agui_bridge.agents.replay.failures import StepFailed
+from agui_bridge.agents.replay.journal import StepFailed
 from agui_bridge.errors import AgentMistake, ConfigurationError
 from tests.agents.function.harness import Thread, items_of, make_run, yes
 

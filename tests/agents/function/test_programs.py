@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from agui_bridge.adapters import Ask
 from agui_bridge.agents.function.run import FunctionRun

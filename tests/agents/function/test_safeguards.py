@@ -12,8 +12,7 @@ import pytest
 
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.function.run import FunctionRun
-from agui_bridge.agents.replay.failures import StepFailed
-from agui_bridge.agents.replay.journal import DEEPEST
+from agui_bridge.agents.replay.journal import DEEPEST, StepFailed
 from agui_bridge.errors import (
     AgentMistake,
     ApprovalSpent,

@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agui_bridge.agents.function.run import FunctionRun
-from agui_bridge.agents.replay.state_changes import MAX_OPERATIONS, difference, merge
+from agui_bridge.agents.replay.state import MAX_OPERATIONS, difference, merge
 from agui_bridge.protocol.json_patch import apply_patch
 from tests.agents.function.harness import Thread, yes
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.agents.function.run import FunctionRun
-from agui_bridge.agents.replay.failures import StepFailed
+from agui_bridge.agents.replay.journal import StepFailed
 from agui_bridge.errors import AgentMistake, ApprovalSpent
 from agui_bridge.protocol.answers.decisions import Approve, Cancel, Decline
 from tests.agents.function.harness import Thread, yes

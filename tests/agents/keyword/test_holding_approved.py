@@ -17,6 +17,7 @@ NOT_EXECUTED = (
     "The agent asked for another confirmation before it carried this tool call out; it was not "
     "executed."
 )
+NO_RESULT = "The run paused for a confirmation; no result of this tool call is known."
 
 
 async def test_an_approved_call_that_a_request_precedes_is_not_carried_out_either(
@@ -52,9 +53,17 @@ async def pay_never(run: FunctionRun, effects: Effects) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("wrappers", [1, 2])
-@pytest.mark.parametrize("pay", [pay_after_asking, pay_never])
-async def test_an_approved_call_that_was_not_begun_is_told_as_not_executed(
-    pay: Callable[[FunctionRun, Effects], AsyncIterator[str]], wrappers: int, effects: Effects
+@pytest.mark.parametrize(
+    ("pay", "result"),
+    # Who never has it carried out may have done so in code of their own.
+    [(pay_after_asking, NOT_EXECUTED), (pay_never, NO_RESULT)],
+    ids=["pay_after_asking", "pay_never"],
+)
+async def test_an_approved_call_is_told_as_not_executed_where_it_certainly_was_not(
+    pay: Callable[[FunctionRun, Effects], AsyncIterator[str]],
+    result: str,
+    wrappers: int,
+    effects: Effects,
 ) -> None:
     async def agent(run: FunctionRun) -> AsyncIterator[str]:
         async for token in pay(run, effects):
@@ -69,7 +78,7 @@ async def test_an_approved_call_that_was_not_begun_is_told_as_not_executed(
 
     assert (outcome(events), effects.done) == ("interrupt", [])
     (told,) = (e for e in events if e["type"] == "TOOL_CALL_RESULT")
-    assert (told["toolCallId"], told["content"]) == (interrupts[0]["toolCallId"], NOT_EXECUTED)
+    assert (told["toolCallId"], told["content"]) == (interrupts[0]["toolCallId"], result)
 
 
 async def test_a_call_that_the_policy_had_approved_and_that_was_not_begun_is_told_alike(
@@ -77,8 +86,9 @@ async def test_a_call_that_the_policy_had_approved_and_that_was_not_begun_is_tol
 ) -> None:
     async def agent(run: FunctionRun) -> AsyncIterator[str]:
         paying = asyncio.create_task(run.call("pay", {"what": "rent"}, effects.act))
-        await run.approve("look", {})
+        looking = await run.approve("look", {})
         yield "Are you sure?"
+        await run.tool(looking, effects.act)
         await paying
 
     async def policy(call: ProposedCall) -> Verdict:

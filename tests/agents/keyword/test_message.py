@@ -1,10 +1,9 @@
 """Every request is shown to the person who answers: its phrase is in the question."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from agui_bridge.agents.keyword.message import LONGEST_MESSAGE, SHORTEST_LINE, question
+from agui_bridge.agents.keyword.adapter import LONGEST_MESSAGE, SHORTEST_LINE, question
 from agui_bridge.agents.keyword.phrases import PHRASES
 from agui_bridge.agents.sentences.phrase_table import PhraseTable
 from agui_bridge.agents.sentences.scanner import FoundRequest, SentenceScanner

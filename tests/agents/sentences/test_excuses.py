@@ -1,8 +1,7 @@
 """A literal phrase holds what follows it, unless it is plainly quoted, in code or denied."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agui_bridge.agents.keyword.phrases import CHINESE_PHRASES, ENGLISH_PHRASES
 from agui_bridge.agents.sentences.phrase_table import forms

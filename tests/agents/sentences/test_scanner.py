@@ -6,8 +6,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from agui_bridge.agents.keyword.phrases import ENGLISH_PHRASES, PHRASES
 from agui_bridge.agents.sentences.code import LONGEST_SPAN

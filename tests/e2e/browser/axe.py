@@ -11,6 +11,13 @@ __all__ = ["axe_faults"]
 
 AXE: Final = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
+JUDGE: Final = """async (within) => {
+  const ending = ({ effect }) => effect.getComputedTiming().endTime !== Infinity;
+  await Promise.allSettled(document.getAnimations().filter(ending).map(({ finished }) => finished));
+  return axe.run(within, { resultTypes: ["violations"] });
+}"""
+"""Judges once what fades in has its colours."""
+
 
 def axe_faults(page: Page, within: str = "html") -> list[str]:
     """Judge what is shown within an element; each fault with where it is."""
@@ -18,7 +25,7 @@ def axe_faults(page: Page, within: str = "html") -> list[str]:
         unavailable("axe-core", "`make e2e` installs it, or npm ci in tests/e2e does")
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("within => axe.run(within, {resultTypes: ['violations']})", within)
+    found = page.evaluate(JUDGE, within)
     assert found["testEngine"]["name"] == "axe-core"
     return [
         f"{fault['id']}: {node['target']} {node['failureSummary']}"

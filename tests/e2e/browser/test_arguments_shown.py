@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
-from tests.e2e.browser.arguments import SEED, Json, Shown, seen, shown, twins
+from tests.e2e.browser.arguments import SEED, Json, Shown, shown, twins
 from tests.e2e.browser.cards import button
 from tests.e2e.browser.conftest import OpenCase
 from tests.e2e.browser.inbox import InboxSite, inbox_site
@@ -21,6 +21,15 @@ Look = Callable[[Json], Shown | None]
 
 @pytest.fixture(scope="module")
 def site(window: BrowserContext) -> Iterator[InboxSite]:
+    browser = window.browser
+    assert isinstance(browser, Browser)
+    with inbox_site(browser) as site:
+        yield site
+
+
+@pytest.fixture
+def empty_site(window: BrowserContext) -> Iterator[InboxSite]:
+    """One whose list has room for what a test asks."""
     browser = window.browser
     assert isinstance(browser, Browser)
     with inbox_site(browser) as site:
@@ -99,31 +108,60 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_the_playground_shows_what_would_run(window: BrowserContext, playground: str) -> None:
-    """As far as it can: it is a page of others, which marks nothing, and reads as browsers do."""
-    numbers, pairs = dict[str, int](), []
-    for number, pair in enumerate(twins(SEED)):
-        one, other = (seen(json.dumps(args, ensure_ascii=False)) for args in pair)
-        if (
-            number % 2 == 0
-            and one != other
-            and not any(str(2**60)[:9] in it for it in (one, other))
-        ):
-            numbers |= {json.dumps(args): 2 * number + place for place, args in enumerate(pair)}
-            pairs.append(pair)
+    numbers = {
+        json.dumps(args): str(2 * number + place)
+        for number, pair in enumerate(twins(SEED))
+        for place, args in enumerate(pair)
+    }
     page = window.new_page()
 
     def look(args: Json) -> Shown | None:
         page.goto(playground)
         page.get_by_role("button", name="Agent target").click()
         page.get_by_role("button", name="/agents/caller").first.click()
-        page.get_by_placeholder("Message the agent").fill(str(numbers[json.dumps(args)]))
+        page.get_by_placeholder("Message the agent").fill(numbers[json.dumps(args)])
         page.get_by_role("button", name="Send message").click()
-        resolve = page.get_by_role("button", name="Resolve interrupt")
-        expect(resolve).to_be_enabled()
-        return shown(page.locator("[data-entry=tool] .agui-card-b"))
+        expect(page.get_by_role("button", name="Resolve interrupt")).to_be_enabled()
+        # What the page makes of the arguments itself is not what would run.
+        expect(page.get_by_text("Arguments", exact=True)).to_have_count(1)
+        expect(page.get_by_text("Arguments", exact=True)).to_be_hidden()
+        return shown(page.locator("[data-entry=interrupt] .agui-card-b"))
 
-    differ(look, 6, pairs)
+    differ(look, 28, [*twins(SEED)][::2])
+    page.get_by_label("Answer for interrupt").fill('{"approved": true}')
+    page.get_by_role("button", name="Resolve interrupt").click()
+    expect(page.get_by_text("Called.").first).to_be_visible()
+    expect(page.get_by_text("Arguments", exact=True).first).to_be_visible()
     page.close()
+
+
+ORDER = """region => {
+  const found = document.createTreeWalker(region, NodeFilter.SHOW_TEXT), places = [];
+  for (let node; (node = found.nextNode()); )
+    for (const word of ["אב", "גד", "12345"]) {
+      const at = node.data.indexOf(word);
+      if (at < 0) continue;
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + word.length);
+      places.push([range.getBoundingClientRect().left, word]);
+    }
+  return places.sort(([one], [other]) => one - other).map(([, word]) => word);
+}"""
+
+
+def test_words_that_are_read_from_right_to_left_stand_in_their_order(
+    empty_site: InboxSite,
+) -> None:
+    site, words = empty_site, ["אב", "גד", 12345]
+    path = site.path("caller", site.ask("caller", text=json.dumps({"words": words})))
+    site.ask("caller", text="{}")
+    page = site.person()
+    page.goto(path)
+    assert page.locator("article pre").evaluate(ORDER) == list(map(str, words))
+    page.goto("/inbox?agent=caller")
+    listed = page.locator("li.row", has_text="12345")
+    assert listed.locator("dd").evaluate(ORDER) == list(map(str, words))
 
 
 def enabled(approve: Locator) -> bool:

@@ -15,10 +15,11 @@ from tests.e2e.browser.cards import button, field, focused, has_focus, payload, 
 from tests.e2e.browser.conftest import ARTEFACTS, OpenCase
 from tests.e2e.browser.site import CARDS, run_script
 
-LARGEST: Final = 16 * 1024
+LARGEST: Final = 17 * 1024
 """Bytes of the package's script and style sheet, gzipped, without React."""
 
 CASES: Final = (
+    *("preview", "command", "cut", "later"),
     *("approval", "respond", "remember", "confirmation", "told", "boolean", "text", "form"),
     "everything",
     *("several", "expiring", "expired", "rule", "forbidden", "decided", "refused"),
@@ -347,3 +348,23 @@ def test_a_refusal_is_told_apart_from_the_question(open_case: OpenCase) -> None:
         "Which quarter shall the report cover?"
     )
     expect(page.get_by_role("alert")).to_have_text("INVALID_RESUME_PAYLOAD year: is missing.")
+
+
+@pytest.mark.parametrize(
+    ("case", "approves"), [("preview", True), ("command", True), ("cut", False), ("later", False)]
+)
+def test_a_call_is_approved_only_beside_all_of_its_preview(
+    open_case: OpenCase, case: str, approves: bool
+) -> None:
+    card = open_case(case).get_by_role("article")
+    expect(button(card, "Deny")).to_be_visible()
+    assert (button(card, "Approve").count() == 1) is approves
+    if case == "preview":
+        lines = card.get_by_role("group", name=re.compile("What it would do")).locator("span")
+        assert [line.text_content() for line in lines.all()][4:6] == [
+            " def send(to):\n",
+            "-→   return post(to)\n",
+        ]
+        assert lines.last.text_content() == " →   # <b>\\u202e\n"
+        button(card, "Edit").click()
+        expect(card).to_contain_text("Nobody has previewed it with other arguments.")

@@ -108,6 +108,20 @@ def test_edited_arguments_are_those_that_run(counted: Page, target: Target, name
     assert target.executed(name) == [{"tool": "send_email", **edited}]
 
 
+def test_a_number_that_the_page_rounds_is_refused_and_asked_again(
+    counted: Page, target: Target, name: str
+) -> None:
+    thread = say(counted, f"send {name}")
+    edited = {"to": f"{name}-1@example.com", "body": "shorter", "amount": 2**53 + 1}
+    answer(counted, {"approved": True, "editedArgs": edited})
+    expect(counted.get_by_text("which a browser rounds").first).to_be_visible()
+    assert target.executed(name) == []
+    answer(counted, {"approved": True})
+    expect(counted.get_by_text(f"Outcome: sent to {name}-0@example.com.").first).to_be_visible()
+    assert target.statuses(thread) == ["resolved"]
+    assert len(target.executed(name)) == 1
+
+
 @pytest.mark.feature("playground", "cancel")
 def test_a_cancelled_call_does_not_run(counted: Page, target: Target, name: str) -> None:
     thread = say(counted, f"send {name}")

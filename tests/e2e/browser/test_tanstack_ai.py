@@ -243,6 +243,28 @@ def test_a_tool_of_the_page_runs_there_and_its_result_goes_on(
     assert page.title() == name
 
 
+def test_a_tool_of_the_page_beside_an_approval_runs_there_after_it(
+    open_page: OpenPage, target: Target, name: str
+) -> None:
+    page = open_page()
+    say(page, f"mixed {name}")
+    button(page, "Approve").click()
+    sees(page, f"Outcome: sent to {name}-0@example.com. Shown: the page {name}.")
+    assert page.title() == name
+    assert len(target.executed(name)) == 1
+
+
+def test_a_page_that_is_loaded_anew_carries_out_what_waits_for_it(
+    open_page: OpenPage, name: str
+) -> None:
+    page = open_page(tools="off")
+    say(page, f"frontend {name}")
+    sees(page, "show_page waits for a page that has this tool.")
+    page = open_page()
+    sees(page, f"Shown: the page {name}.")
+    assert page.title() == name
+
+
 @pytest.mark.feature("TanStack AI", "stop")
 def test_what_was_said_before_a_stop_stays_and_the_chat_goes_on(
     open_page: OpenPage, target: Target, thread: str

@@ -7,7 +7,7 @@ from typing import Any
 
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
 from agui_bridge.protocol.threads.records import ToolCall
-from agui_bridge.protocol.wire.kept_turns import KEPT
+from agui_bridge.protocol.wire.run_events import KEPT
 from tests.support.agents import Bench, Scripted, call_events, outcome, result, users
 
 __all__ = ["Shop", "kept_reason", "sign", "texts_of", "texts_told"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agui_bridge.engine.input.weight import are_heavy_answers, are_long
+from agui_bridge.engine.fairness import are_heavy_answers, are_long
 from agui_bridge.protocol.contract.requests import Entry
 from agui_bridge.protocol.threads.records import Json
 from tests.protocol.loaded_threads import ask, interrupted, yes

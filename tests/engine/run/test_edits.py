@@ -10,7 +10,7 @@ import pytest
 from agui_bridge import Bridge, FunctionRun
 from agui_bridge.adapters import Pause
 from agui_bridge.errors import NotDelivered, OutcomeUnknown
-from agui_bridge.protocol.threads.edited_calls import (
+from agui_bridge.protocol.turns import (
     proposed_arguments,
     with_executed,
     with_proposed,

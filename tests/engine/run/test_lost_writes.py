@@ -10,12 +10,13 @@ import pytest
 
 from agui_bridge.adapters import Pause, Run, RunItem
 from agui_bridge.approvals import Question
-from agui_bridge.audit.verification import verify_store
+from agui_bridge.cli.approvals.audit_chain import verify_store
 from agui_bridge.errors import AdapterError, NotReplicated
 from agui_bridge.protocol.answers.unexecuted import UNTOLD
-from agui_bridge.protocol.audit.keys import AuditKeys
+from agui_bridge.protocol.audit.sealing import AuditKeys
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.records import InterruptStatus, ThreadStatus
+from agui_bridge.stores.base import QuestionFilter
 from tests.engine.run.hooked import HookedStore, claims, ends
 from tests.support.agents import (
     Answering,
@@ -23,6 +24,7 @@ from tests.support.agents import (
     Scripted,
     approval,
     outcome,
+    redacted,
     result,
     text_events,
 )
@@ -63,6 +65,7 @@ class Two(Scripted):
         for item in text_events("said", "One is paid."):
             yield item
         self.executed += 1
+        yield redacted(run, "One is paid.", "One is [redacted].")
         yield result("c2", "paid 2")
         await self.go.wait()
         if self.end == "pause":
@@ -103,10 +106,12 @@ async def test_what_a_run_has_told_is_in_the_store_at_its_end(end: str, writes: 
     messages = [row.message for row in loaded.messages]
     kept = {m["toolCallId"]: m["content"] for m in messages if m["role"] == "tool"}
     assert kept == told == {"c1": "paid 1", "c2": "paid 2"}
-    assert "One is paid." in [m.get("content") for m in messages]
+    assert "One is [redacted]." in [m.get("content") for m in messages]
+    assert "One is paid." not in str(messages)
     found = [loaded.interrupts[ask["id"]].status for ask in asked]
     assert found == [InterruptStatus.RESOLVED] * 2
-    assert (await verify_store(store, KEYS)).faults == []
+    verdict = await verify_store(store, KEYS)
+    assert (verdict.faults, verdict.redactions) == ([], 1)
 
 
 async def test_a_run_whose_claim_is_lost_is_indeterminate_and_closes_its_questions() -> None:
@@ -295,7 +300,9 @@ async def test_a_question_that_is_claimed_by_a_run_stays_so_when_seen() -> None:
     asked = await bench.ask()
     reader = bench.begin(resume=bench.entries(asked))
     await reader.until("RUN_STARTED")
-    rows = await bench.store.list_interrupts("default", status=InterruptStatus.CLAIMED)
+    rows = await bench.store.list_interrupts(
+        "default", QuestionFilter(status=InterruptStatus.CLAIMED)
+    )
     assert await bench.engine.as_seen(rows) == rows
     agent.go.set()
     assert outcome(await reader.rest()) == "success"

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from agui_bridge.adapters import Pause, Run, RunItem
-from agui_bridge.errors import NotDelivered, UpstreamError
+from agui_bridge.errors import AgentRefused, NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.messages.archived import archived_for, is_suspect
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.memory import MemoryStore
@@ -328,3 +328,39 @@ async def test_an_edit_takes_it_back() -> None:
     assert outcome(await model.say(messages=[*page, *users("c")])) == OK
     assert [m["id"] for m in await model.shown() if m["role"] == "user"] == ["a", "c"]
     assert await model.marks() == {}
+
+
+# --- what a guard of the agent refuses ---
+
+CALLED: Final = [*call_events("c1"), result("c1")]
+GUARDED: Final[dict[str, tuple[list[RunItem], Any, list[str]]]] = {
+    "the message": ([], "message", ["a", "Yes.", "c"]),
+    "the message, after words": (["Let me see. "], "message", ["a", "Yes.", "c"]),
+    "the message, after a call": (CALLED, "message", ["a", "Yes.", "", "ok", "c"]),
+    "the reply": (["Let me see. "], "reply", ["a", "Yes.", "c"]),
+    "the reply, after a call": (
+        [*CALLED, "Let me see. "],
+        "reply",
+        ["a", "Yes.", "b", "", "ok", "c"],
+    ),
+    "nobody knows what": (["Let me see. "], None, ["a", "Yes.", "b", "Let me see. ", "c"]),
+}
+
+
+@pytest.mark.parametrize("guarded", GUARDED)
+async def test_what_a_guard_refuses_no_agent_is_sent_any_more(guarded: str) -> None:
+    before, of, sent = GUARDED[guarded]
+    model = Model()
+    await model.do("a")
+    model.before, model.refuses = before, (400, "")
+    model.raises = lambda error: AgentRefused("Not this.", of=of)
+    page = await model.shown()
+    events = await model.say(messages=[*page, *users("b")])
+    assert (outcome(events), events[-1]["message"]) == ("AGENT_REFUSED", "Not this.")
+    model.before, model.refuses = (), None
+    assert await model.do("c") == OK
+    assert model.sent[-1] == sent
+    # People see all of it, and that somebody meant the message.
+    said = [m["content"] for m in await model.shown() if m["role"] == "user"]
+    assert said == ["a", "b", "c"]
+    assert ("b" in await model.marks()) == ("b" not in sent)

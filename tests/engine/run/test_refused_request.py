@@ -12,8 +12,7 @@ import pytest
 import requests
 from agno.exceptions import ModelProviderError
 from botocore.exceptions import ClientError as AwsError  # type: ignore[import-untyped]
-from google.genai.errors import ClientError as GeminiError
-from google.genai.errors import ServerError as GeminiServerError
+from google.genai.errors import ClientError as GeminiError, ServerError as GeminiServerError
 from openai._models import FinalRequestOptions
 from pydantic_ai.exceptions import FallbackExceptionGroup, ModelHTTPError
 from starlette.exceptions import HTTPException

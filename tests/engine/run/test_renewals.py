@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from agui_bridge.adapters import Run, RunItem
-from agui_bridge.engine.observing.log_context import present_run
+from agui_bridge.engine.telemetry import present_run
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Change, Expected
 from tests.engine.run.hooked import HookedStore

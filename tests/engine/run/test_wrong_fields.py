@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agui_bridge.adapters import Ask, Handoff, Pause, Run, RunItem
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.answers.asks import LONGEST_WAIT
+from agui_bridge.protocol.previews import DiffPreview
 from agui_bridge.protocol.threads.records import ToolCall
 from tests.support.agents import Bench, Scripted, outcome
 
@@ -52,15 +52,18 @@ WRONG: Final[Mapping[tuple[type, str], list[Any]]] = {
         *("soon", True, -1, -0.001, LONGEST_WAIT * 2, 10**400, [], Unprintable()),
         *(float("nan"), float("inf"), float("-inf")),
     ],
+    (Ask, "expires_at"): ["soon", True, -1, [], float("nan"), float("inf")],
     (Ask, "subagent_run_id"): NO_TEXT,
     (Ask, "metadata"): NO_OBJECT,
     (Ask, "approvers"): [*NO_SEQUENCE[1:], [], [7], [""], ["role:"]],
     (Ask, "quorum"): [0, -1, True, "2", 1.5],
+    (Ask, "preview"): ["--- a", {"type": "diff"}, [], DiffPreview, Unprintable()],
     (ToolCall, "id"): [None, *NO_TEXT],
     (ToolCall, "name"): [None, *NO_TEXT],
     (ToolCall, "args"): [None, *NO_OBJECT],
     (Pause, "asks"): [*NO_SEQUENCE, ["n"], [None], [Ask], [Ask("n"), 7], Ask("n")],
     (Pause, "frontend_calls"): [*NO_SEQUENCE, [7], [None], ["c", b"d"]],
+    (Pause, "held"): [None, 0, 1, "no", []],
     (Handoff, "tool_call_ids"): [*NO_SEQUENCE, [7], [None], ["c", b"d"]],
 }
 """By class and field, what must be refused. `continuation` is any JSON: see test_refused_pauses."""

@@ -3,13 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from ag_ui.core import SubagentStartedEvent
 
 from agui_bridge.adapters import Pause, Run, RunItem
+from agui_bridge.engine.stopping import StopRequests
 from agui_bridge.errors import Fenced, UpstreamError
-from agui_bridge.protocol.threads.records import InterruptStatus, Principal, RunLease, ThreadStatus
+from agui_bridge.protocol.threads.records import (
+    InterruptStatus,
+    Principal,
+    RunLease,
+    StopRequest,
+    ThreadStatus,
+)
 from agui_bridge.protocol.threads.run_ends import StopResult
 from agui_bridge.stores.base import Change, Expected
 from agui_bridge.stores.memory import MemoryStore
@@ -391,3 +400,28 @@ async def test_an_agent_that_outlives_its_stop_finds_its_lease_over() -> None:
     async with asyncio.timeout(5):
         await refused.wait()
     assert "never heard" not in str(reader.events)
+
+
+async def test_a_run_that_this_process_took_up_is_stopped_by_its_first_lease_too() -> None:
+    heard: list[str] = []
+
+    def run(name: str, *tokens: str) -> Any:
+        owner = SimpleNamespace(tokens=tokens)
+        return SimpleNamespace(
+            owner=owner, run=SimpleNamespace(), notice_stop=lambda stop: heard.append(name)
+        )
+
+    class Asked(MemoryStore):
+        async def stops(self, tokens: Any) -> Any:
+            return [StopRequest(token, False, 1.0) for token in tokens if token == "first"]
+
+    clock = FakeClock()
+    stops = StopRequests(Asked(), clock, 1.0)
+    stops.begun(lost := run("lost", "first"))
+    stops.begun(run("taken up", "second", "first"))
+    stops.over(lost)
+    polling = asyncio.create_task(stops.poll())
+    await pass_time(clock, 1.5)
+    polling.cancel()
+
+    assert heard == ["taken up"]

@@ -4,7 +4,7 @@ import asyncio
 
 from agui_bridge.adapters import StopSignal
 from agui_bridge.engine.streaming.clock import SystemClock
-from agui_bridge.engine.streaming.signal import Signal
+from agui_bridge.engine.streaming.pipe import Signal
 from tests.support.agents import eventually, settle
 from tests.support.clock import FakeClock
 

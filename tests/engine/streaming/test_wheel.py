@@ -5,7 +5,7 @@ import contextvars
 
 import pytest
 
-from agui_bridge.engine.streaming.wheel import Turned, Wheel, Wheels
+from agui_bridge.engine.streaming.clock import Turned, Wheel, Wheels
 from tests.support.agents import pass_time
 from tests.support.clock import FakeClock
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.function.run import FunctionRun
-from agui_bridge.agents.replay.failures import StepFailed
+from agui_bridge.agents.replay.journal import StepFailed
 from agui_bridge.engine.engine import mint
 from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.errors import Conflict
@@ -33,10 +33,19 @@ BREAKS: Final = ("nothing", "graceful", "forced", "disconnect", "cancelled", "fa
 
 @dataclass
 class Log:
-    """What the tools did, whatever anybody says: numbers of calls that began, and that ended."""
+    """What the tools did, whatever anybody says: numbers of calls that began, and that ended.
+
+    Attributes:
+        began: in their order.
+        ended: in their order.
+        held: those whose approval the function has, and has given to nobody: its own code could
+            carry them out, for all that the bridge knows.
+        lock: of the lists.
+    """
 
     began: list[int] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
+    held: set[int] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, number: int) -> None:
@@ -124,8 +133,10 @@ async def carry_out(seed: int, store: Store) -> Seen:
         with contextlib.suppress(StepFailed):
             if gated:
                 approval = await run.approve("tool", {"n": number})
+                log.held.add(number)
                 await asyncio.sleep(pauses[number])
                 _fail(fails_at == 2 * number)
+                log.held.discard(number)
                 await run.tool(approval, tool(number, kind))
             else:
                 await run.call("tool", {"n": number}, tool(number, kind), key=str(number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Literal
 
 import pytest
 
@@ -23,17 +24,21 @@ async def told(bench: Bench) -> tuple[str, InterruptStatus]:
     return str(content), row.interrupt.status
 
 
+Where = Literal["before the approval came back", "in the function's hands", "while it ran"]
+
+
 @pytest.mark.parametrize("force", [False, True], ids=["graceful", "forced"])
 @pytest.mark.parametrize(
-    ("before", "sentence", "status"),
+    ("where", "sentence", "status"),
     [
-        (True, STOPPED, InterruptStatus.CANCELLED),
-        (False, STOPPED_AMID, InterruptStatus.INDETERMINATE),
+        ("before the approval came back", STOPPED, InterruptStatus.CANCELLED),
+        # Its own code could have carried the call out.
+        ("in the function's hands", STOPPED_AMID, InterruptStatus.INDETERMINATE),
+        ("while it ran", STOPPED_AMID, InterruptStatus.INDETERMINATE),
     ],
-    ids=["before it began", "while it ran"],
 )
 async def test_a_stop_says_whether_an_approved_call_can_have_been_executed(
-    before: bool, sentence: str, status: InterruptStatus, force: bool
+    where: Where, sentence: str, status: InterruptStatus, force: bool
 ) -> None:
     there = asyncio.Event()
 
@@ -41,10 +46,15 @@ async def test_a_stop_says_whether_an_approved_call_can_have_been_executed(
         there.set()
         await asyncio.Event().wait()
 
+    runs: list[str] = []
+
     async def agent(run: FunctionRun) -> AsyncIterator[str]:
+        runs.append(run.run_id)
+        if where == "before the approval came back" and len(runs) == 2:
+            await stay()
         approval = await run.approve("pay", {})
         yield "Paying. "
-        if before:
+        if where == "in the function's hands":
             await stay()
         await run.tool(approval, stay)
 
@@ -60,8 +70,23 @@ async def test_a_stop_says_whether_an_approved_call_can_have_been_executed(
     assert sentence in str(reader.events)
 
 
-async def test_a_failure_before_an_approved_call_began_says_that_it_was_not_executed() -> None:
+@pytest.mark.parametrize(
+    ("held", "sentence", "status"),
+    [
+        (False, FAILED, InterruptStatus.CANCELLED),
+        (True, FAILED_AMID, InterruptStatus.INDETERMINATE),
+    ],
+    ids=["before the approval came back", "in the function's hands"],
+)
+async def test_a_failure_says_whether_an_approved_call_can_have_been_executed(
+    held: bool, sentence: str, status: InterruptStatus
+) -> None:
+    runs: list[str] = []
+
     async def agent(run: FunctionRun) -> None:
+        runs.append(run.run_id)
+        if len(runs) == 2 and not held:
+            raise RuntimeError("no connection")
         await run.approve("pay", {})
         raise RuntimeError("no connection")
 
@@ -69,7 +94,7 @@ async def test_a_failure_before_an_approved_call_began_says_that_it_was_not_exec
     events = await bench.say(resume=bench.entries(await bench.ask()))
 
     assert outcome(events) == "AGENT_ERROR"
-    assert await told(bench) == (FAILED, InterruptStatus.CANCELLED)
+    assert await told(bench) == (sentence, status)
 
 
 async def test_a_failure_of_an_adapter_that_says_nothing_of_the_call_leaves_it_unknown() -> None:

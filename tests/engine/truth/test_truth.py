@@ -1,8 +1,8 @@
 """What is told of tool calls is what the tools did: compared with a log that they keep themselves.
 
 Stops, disconnects, failures and lost leases break in at random. Nothing that began is told as "not
-executed", nothing that never began as anything else but where a process was lost with it, and what
-ended has its result.
+executed", nothing that never began as anything else but where a process was lost with it or the
+function's own code could have carried it out, and what ended has its result.
 """
 
 from __future__ import annotations
@@ -52,11 +52,12 @@ def faults_of(seen: Seen) -> list[str]:
     for number, content in told.items():
         began, ended = number in log.began, number in log.ended
         lost = seen.breaks == "lost" and content in UNKNOWN
+        held = number in log.held and content in UNKNOWN
         if ended and content != f"did {number}" and not lost:
             found.append(f"{number} ended, the history says {content!r}")
         elif began and not ended and content not in UNKNOWN:
             found.append(f"{number} began and never ended, the history says {content!r}")
-        elif not began and "not executed" not in content and not lost:
+        elif not began and "not executed" not in content and not (lost or held):
             found.append(f"{number} never began, the history says {content!r}")
         if seen.context.get(number) != content:
             found.append(f"{number}: the next run heard {seen.context.get(number)!r}")

@@ -14,6 +14,8 @@ from ag_ui.core import (
     ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
     ReasoningStartEvent,
+    SubagentFinishedEvent,
+    SubagentStartedEvent,
     ToolCallResultEvent,
 )
 
@@ -231,3 +233,30 @@ async def test_the_log_says_once_a_stream_what_is_left_out(
         "run 'mine': the client is too old for parts of the type 'image' with a source of the "
         "type 'file', left out",
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "offers", "reads"),
+    [
+        # Offers come from CopilotKit's runtime, whose client may be older than 0.0.59.
+        (None, {"injectA2UITool": True}, False),
+        (None, {"injectA2UITool": False}, False),
+        (None, {}, True),
+        ("0.0.59", {"injectA2UITool": True}, True),
+        ("1.0", {"injectA2UITool": True}, True),
+    ],
+)
+async def test_who_offers_surfaces_and_declares_nothing_is_told_of_no_subagents(
+    serving: Serving, version: str | None, offers: Json, reads: bool
+) -> None:
+    async def script(run: Run) -> AsyncIterator[RunItem]:
+        yield SubagentStartedEvent(subagent_run_id="s", name="a2ui")
+        for item in text_events("m", "Hi."):
+            yield item
+        yield SubagentFinishedEvent(subagent_run_id="s")
+
+    async with serving(Scripted(script)) as site:
+        events = await told(site, AGENT, asking(version, forwardedProps=offers))
+    kinds = [event["type"] for event in events]
+    assert kinds[-1] == "RUN_FINISHED" and "TEXT_MESSAGE_CONTENT" in kinds
+    assert ("SUBAGENT_STARTED" in kinds, "SUBAGENT_FINISHED" in kinds) == (reads, reads)

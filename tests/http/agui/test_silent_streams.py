@@ -6,9 +6,8 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.streaming.clock import SystemClock
+from agui_bridge.engine.streaming.clock import SystemClock, Wheels
 from agui_bridge.engine.streaming.pipe import Pipe
-from agui_bridge.engine.streaming.wheel import Wheels
 from agui_bridge.http.stream_response import EventStreamResponse
 from agui_bridge.protocol.wire.sse import KEEP_ALIVE
 from tests.support.agents import settle

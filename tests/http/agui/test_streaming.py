@@ -10,9 +10,8 @@ import pytest
 
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.engine.input.settings import Settings
-from agui_bridge.engine.streaming.clock import SystemClock
+from agui_bridge.engine.streaming.clock import SystemClock, Wheels
 from agui_bridge.engine.streaming.pipe import Pipe
-from agui_bridge.engine.streaming.wheel import Wheels
 from agui_bridge.http.stream_response import EventStreamResponse
 from agui_bridge.protocol.threads.records import ThreadKey
 from tests.http.conftest import Serving, Site

@@ -7,11 +7,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from ag_ui.core import EventType, MessagesSnapshotEvent
 
 from agui_bridge.adapters import Run, RunItem
 from tests.http.conftest import Serving
-from tests.support.agents import Scripted, text_events
+from tests.support.agents import Scripted, redacted, text_events
 from tests.support.server import run_input
 
 LATER = {"type": "hologram", "of": {"x": [1]}}
@@ -25,13 +24,9 @@ SECOND: dict[str, Any] = {"id": "u2", "role": "user", "content": "Again"}
 
 async def redacting(run: Run) -> AsyncIterator[RunItem]:
     """Say a secret, and take it back before going on."""
-    for event in text_events(own := run.mint(), "It is 1234."):
+    for event in text_events(run.mint(), "It is 1234."):
         yield event
-    now: Any = [
-        {**message, "content": "It is hidden."} if message["id"] == own else message
-        for message in run.conversation()
-    ]
-    yield MessagesSnapshotEvent.model_construct(type=EventType.MESSAGES_SNAPSHOT, messages=now)
+    yield redacted(run, "It is 1234.", "It is hidden.")
     yield "Goodbye."
 
 

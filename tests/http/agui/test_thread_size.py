@@ -5,11 +5,10 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from agui_bridge.http.agui.earlier import EarlierPage
+from agui_bridge.http.agui.threads import EarlierPage
 from agui_bridge.protocol.threads.loaded import Loaded
-from agui_bridge.protocol.threads.messages.archived import as_archived
-from agui_bridge.protocol.threads.messages.stored import StoredMessage
-from agui_bridge.protocol.wire.thread_size import THREAD_SIZE
+from agui_bridge.protocol.threads.messages.archived import StoredMessage, as_archived
+from agui_bridge.protocol.threads.messages.sizes import THREAD_SIZE
 from tests.http.conftest import Serving, Site
 from tests.support.agents import Scripted
 from tests.support.server import open_stream_at, run_input

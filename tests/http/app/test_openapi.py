@@ -16,10 +16,10 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from agui_bridge import Bridge
+from agui_bridge.a2a.card import A2A_AGENT, A2A_CARD
 from agui_bridge.adapters import Run, RunItem
 from agui_bridge.errors import CODES
-from agui_bridge.http.app.openapi import openapi
-from agui_bridge.http.app.operations import OPERATIONS
+from agui_bridge.http.app.openapi import OPERATIONS, openapi
 from agui_bridge.http.app.routes import ROUTES, _described
 from agui_bridge.shapes.readable_schema import within
 from tests.http.conftest import Serving, by_token
@@ -42,15 +42,23 @@ def operations() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def test_every_route_is_documented_and_every_documented_path_exists() -> None:
-    routed = {(method, path) for method, path, _ in ROUTES} | {("GET", "/openapi.json")}
+    routed = {(method, path) for method, path, _ in ROUTES}
+    routed |= {("GET", "/openapi.json"), ("POST", "/mcp")}
+    routed |= {("GET", A2A_CARD), ("POST", A2A_AGENT)}
 
     assert routed == set(OPERATIONS) == set(operations())
+
+
+OPTIONAL = {"/mcp", A2A_CARD, A2A_AGENT}
+"""What has to be switched on: tests/http/test_mcp.py, tests/http/test_a2a.py."""
 
 
 def test_the_app_serves_the_documented_paths() -> None:
     app = Bridge(first_page=False).app(anonymous=True)
 
-    assert {route.path_format for route in app.routes} == set(DOCUMENT["paths"])  # type: ignore[attr-defined]  # all are plain routes
+    served = {route.path_format for route in app.routes}  # type: ignore[attr-defined]  # all are plain routes
+    # Each agent's tool calls back at addresses that it is given: no API of ours.
+    assert served - {"/agents/{agent}/callbacks/{token}"} == set(DOCUMENT["paths"]) - OPTIONAL
 
 
 def test_a_route_that_nobody_described_is_a_mistake() -> None:
@@ -92,8 +100,8 @@ def test_every_error_stands_under_the_status_of_its_code() -> None:
                 documented |= set(codes)
                 assert {own.get(code, CODES[code].status) for code in codes} == {int(status)}
     http = {code for code, entry in CODES.items() if not entry.stream}
-    # No operation can answer so: there is no such method.
-    assert http - documented == {"METHOD_NOT_ALLOWED"}
+    # No operation can answer so: there is no such method; and tools call back by no API of ours.
+    assert http - documented == {"METHOD_NOT_ALLOWED", "CALLBACK_NOT_AWAITED"}
 
 
 def test_schemas_are_valid_and_examples_are_examples() -> None:
@@ -146,7 +154,7 @@ async def test_it_is_served_without_credentials_and_says_that_others_need_them(
     async with serving(Scripted(["x"]), authenticate=by_token) as site:
         answer = await site.http.get("/openapi.json")
         assert (await site.http.get("/agents")).status_code == 401
-    assert answer.json() == openapi(authenticated=True)
+    assert answer.json() == openapi(authenticated=True, mcp=False, a2a=False)
 
 
 async def test_it_is_made_once_however_often_it_is_asked_for(
@@ -162,7 +170,9 @@ async def test_it_is_made_once_however_often_it_is_asked_for(
     monkeypatch.setattr("agui_bridge.http.app.openapi.openapi", making)
     async with serving(Scripted(["x"])) as site:
         answers = [await site.http.get("/openapi.json") for _ in range(5)]
-    assert [answer.json() for answer in answers] == [openapi(authenticated=False)] * 5
+    assert [answer.json() for answer in answers] == [
+        openapi(authenticated=False, mcp=False, a2a=False)
+    ] * 5
     assert len(made) == 1
 
 
@@ -170,7 +180,7 @@ async def test_a_mounted_app_names_the_place_where_its_paths_begin() -> None:
     host = Starlette(routes=[Mount("/ai", Bridge().app(anonymous=True))])
     async with serve(host, lifespan="off") as base, client(base) as http:
         served = (await http.get("/ai/openapi.json")).json()
-    assert served == openapi(authenticated=False, server="/ai")
+    assert served == openapi(authenticated=False, server="/ai", mcp=False, a2a=False)
 
 
 def test_routes_that_join_another_app_leave_its_document_alone() -> None:

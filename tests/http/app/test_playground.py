@@ -48,10 +48,10 @@ async def test_the_agents_are_those_of_the_bridge_also_later_ones(bridge: Bridge
         bridge.add("late", Scripted(["Late."]))
         both = (await http.get("/playground/config.json")).json()["agents"]
 
-    assert first == {"id": "ops", "url": "/agents/ops?refusals=ask"}
+    assert first == {"id": "ops", "url": "/agents/ops?refusals=ask&tell=calls"}
     assert [agent["url"] for agent in both] == [
-        "/agents/ops?refusals=ask",
-        "/agents/late?refusals=ask",
+        "/agents/ops?refusals=ask&tell=calls",
+        "/agents/late?refusals=ask&tell=calls",
     ]
 
 
@@ -65,7 +65,7 @@ async def test_below_a_mount_it_finds_the_agents_there(bridge: Bridge) -> None:
         answer = await post(base, "ops", prefix="/ai", **run_input())
 
     assert page.url.path == "/ai/playground/"
-    assert agent["url"] == "/ai/agents/ops?refusals=ask"
+    assert agent["url"] == "/ai/agents/ops?refusals=ask&tell=calls"
     assert answer.events
 
 

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from agui_bridge import ApprovalRule, FunctionRun, Principal, Refused, Remember
 from agui_bridge.approvals import Question
 from agui_bridge.channels import Slack
-from agui_bridge.channels.slack.slack import SlackUser
+from agui_bridge.channels.slack import SlackUser
 from agui_bridge.errors import CODES
 from agui_bridge.inbox import Inbox, Reference
 from agui_bridge.inbox.reference import References
@@ -27,6 +27,7 @@ from agui_bridge.protocol.wire.sse import Decoder
 from examples.approval_target import make_bridge
 from tests.channels.receivers import SIGNING_SECRET, FakeSlack
 from tests.http.inbox.pages import Person
+from tests.support.effects import lines_of
 from tests.support.server import PATIENCE, run_input, serve
 
 __all__ = ["KEY", "NO", "YES", "Home", "Try", "at_home", "carry_out", "named", "resume"]
@@ -105,8 +106,7 @@ class Home:
     @property
     def effects(self) -> list[Json]:
         """What was executed."""
-        lines = self.file.read_text().splitlines() if self.file.exists() else []
-        return [json.loads(line) for line in lines]
+        return [json.loads(line) for line in lines_of(self.file)]
 
     @property
     def reference(self) -> str:

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.http.around.home import NO, YES, Home, Try, carry_out, named, resume
-from tests.http.around.home import told_by as told
+from tests.http.around.home import NO, YES, Home, Try, carry_out, named, resume, told_by as told
 
 SHOWN: Final = {"tool": "send_email", "to": "x-0@example.com", "body": "original"}
 SHOWN_TOO: Final = {**SHOWN, "to": "x-1@example.com"}

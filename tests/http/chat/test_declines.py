@@ -6,9 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from agui_bridge.http.chat.interrupt_state import payload_of, state_of
-from agui_bridge.protocol.answers.decisions import ANSWER, DECLINE, find_fault
-from agui_bridge.protocol.answers.question_schemas import declinable
+from agui_bridge.http.chat.frames import payload_of, state_of
+from agui_bridge.protocol.answers.decisions import ANSWER, DECLINE, declinable, find_fault
 from agui_bridge.protocol.threads.records import Interrupt, ThreadKey
 
 FORM: Final = {

@@ -16,8 +16,7 @@ from ag_ui.core import (
     TextMessageEndEvent,
     TextMessageStartEvent,
 )
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agui_bridge import FunctionRun, KeywordAdapter
 from agui_bridge.adapters import Ask, Pause, Run, RunItem
@@ -25,7 +24,7 @@ from agui_bridge.agents.keyword.phrases import PHRASES
 from agui_bridge.agents.sentences.phrase_table import PhraseTable
 from agui_bridge.agents.sentences.scanner import SentenceScanner
 from agui_bridge.http.chat.frames import A2UIFrames, LegacyFrames
-from agui_bridge.http.chat.spoken_text import SpokenText
+from agui_bridge.http.chat.reply import SpokenText
 from agui_bridge.protocol.wire.sse import Decoder
 from tests.agents.function.effects import Effects
 from tests.http.chat.cleaner import ASK, QUESTION, cleaner
@@ -79,6 +78,7 @@ def test_an_a2ui_stream_is_byte_by_byte_the_seeds() -> None:
     )
 
 
+@pytest.mark.soak
 @given(st.lists(st.text(min_size=1)))
 def test_tokens_come_back_as_they_were_but_for_line_ends(deltas: list[str]) -> None:
     deltas = [delta.replace("\0", "") for delta in deltas]

@@ -299,3 +299,30 @@ async def test_an_answer_that_names_its_question_answers_no_other(serving: Servi
         for wrong in (7, ""):
             refused = await chat.refused("resume", **{**answer, "checkpoint_id": wrong})
             assert refused == (400, "INVALID_INPUT")
+
+
+async def test_agents_are_listed_at_superagents_address(serving: Serving) -> None:
+    async with serving(cleaner()) as site:
+        listed = await site.http.get("/api/v1/agents")
+        assert listed.json() == {"agents": [{"name": "agent", "description": ""}]}
+        assert listed.content == (await site.http.get("/agents")).content
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "frames"),
+    [
+        ("", {}, False),
+        ("", {"X-A2UI": "true"}, True),
+        ("?a2ui=true", {}, True),
+        ("?a2ui=1", {}, False),
+        ("?a2ui=false", {"X-A2UI": "true"}, True),
+    ],
+)
+async def test_frames_are_asked_for_by_a_header_or_by_the_address(
+    serving: Serving, query: str, headers: dict[str, str], frames: bool
+) -> None:
+    body = {"agent_id": "agent", "session_id": "s", "message": ASK}
+    async with serving(cleaner()) as site:
+        url = f"/api/v1/chat/stream{query}"
+        reply = (await site.http.post(url, json=body, headers=headers)).text
+        assert ("event: interrupt" in reply, "\0INTERRUPT:" in reply) == (frames, not frames)

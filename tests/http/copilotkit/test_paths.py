@@ -7,8 +7,7 @@ import pytest
 
 from agui_bridge import Bridge
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.http.app.openapi import openapi
-from agui_bridge.http.app.operations import OPERATIONS
+from agui_bridge.http.app.openapi import OPERATIONS, openapi
 from agui_bridge.http.copilotkit.api import METHODS
 from tests.http.conftest import Serving
 from tests.support.agents import Scripted
@@ -38,7 +37,7 @@ async def test_there_are_none_if_there_are_to_be_none() -> None:
 
 
 async def test_the_document_has_them_where_they_are() -> None:
-    moved = openapi(copilotkit="/kit")["paths"]
+    moved = openapi(copilotkit="/kit", mcp=False, a2a=False)["paths"]
 
     assert "/kit/agent/{agent}/run" in moved and "/kit" in moved
     assert not any(path.startswith("/copilotkit") for path in moved)

@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agui_bridge import Principal, Refused
-from agui_bridge.http.app.operations import OPERATIONS
+from agui_bridge.a2a.card import A2A_AGENT, A2A_CARD
+from agui_bridge.http.app.openapi import OPERATIONS
 from agui_bridge.inbox.reference import Reference, References
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.shapes.readable_schema import OF_IDS, within
@@ -37,6 +38,8 @@ RUNS: Final = (
 )
 """The paths that answer with AG-UI streams."""
 
+SWITCHED_OFF: Final = {("POST", "/mcp"), ("GET", A2A_CARD), ("POST", A2A_AGENT)}
+
 PLACES: Final = (
     ("interrupts", 2, "{ref}"),
     ("agents", 2, "{agent}"),
@@ -51,6 +54,8 @@ CONFIGURATION: Final = """
 # Refused everywhere, which JSON Schema has no word for.
 allow-x00 = false
 codec = "utf-8"
+# Unknown members of a query are ignored; the fuzzer wants them refused.
+allow-extra-parameters = false
 
 [phases.coverage]
 unexpected-methods = ["PUT"]
@@ -205,9 +210,9 @@ def aim_chat(paths: dict[str, Any]) -> None:
         stream["schema"] = {"type": "object"}
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(600)
-@few_or_many(2, 40)
+@few_or_many(2, 20)
 async def test_a_fuzzer_that_reads_the_document_finds_nothing_wrong(
     tmp_path: Path, examples: int
 ) -> None:
@@ -229,7 +234,7 @@ async def test_a_fuzzer_that_reads_the_document_finds_nothing_wrong(
     assert status == 0, said
     failed = {key: count for key, count in app.seen.items() if key[2] >= 500}
     assert failed == {}, said
-    for method, path in OPERATIONS:
+    for method, path in OPERATIONS.keys() - SWITCHED_OFF:
         statuses = {code for m, p, code in app.seen if (m, p) == (method, path)}
         assert statuses & {200, 204}, f"nothing got through to {method} {path}: {statuses}"
 

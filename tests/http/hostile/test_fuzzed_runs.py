@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agui_bridge import Bridge, Settings
 from agui_bridge.stores.memory import MemoryStore
@@ -132,7 +131,7 @@ async def converse(conversation: list[tuple[str, dict[str, Any]]]) -> set[str]:
     return told
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 @few_or_many(25, 400)
 def test_any_conversation_is_answered_with_valid_streams_or_documented_refusals(

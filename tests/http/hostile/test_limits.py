@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import httpx
 import pytest
 
 from agui_bridge import Settings
-from agui_bridge.adapters import Ask, Pause, Run, RunItem
+from agui_bridge.adapters import AdapterCapabilities, Ask, HoldEnd, Pause, Run, RunItem
 from agui_bridge.documents.limits import LIMITS, Limit, render_limits
 from agui_bridge.errors import CODES
 from tests.http.conftest import Serving, Site
@@ -198,6 +199,38 @@ async def _(serving: Serving, beyond: bool) -> Any:
         return error_of(await site.http.post("/agents/agent", json=run_input("go")))
 
 
+class Waiting:
+    """Waits in its process with what it asks."""
+
+    capabilities = AdapterCapabilities(holds=True)
+
+    def __init__(self) -> None:
+        self.ended: list[HoldEnd] = []
+
+    async def run(self, run: Run) -> AsyncIterator[RunItem]:
+        yield Pause([Ask("q", "confirmation")], held=True)
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+    async def closed(self, continuation: Any, end: HoldEnd) -> None:
+        self.ended.append(end)
+
+
+@probe("max_held")
+async def _(serving: Serving, beyond: bool) -> Any:
+    adapter = Waiting()
+    async with serving(adapter, max_held=2) as site:
+        for number in range(2 + beyond):
+            body = run_input("go", thread=f"t{number}")
+            assert error_of(await site.http.post("/agents/agent", json=body)) is None
+        if not beyond:
+            assert adapter.ended == []
+            return None
+        await eventually(lambda: adapter.ended == ["let go"])
+        return {"held": True}
+
+
 @probe("pipe_events")
 async def _(serving: Serving, beyond: bool) -> Any:
     return await unread(pieces=500 if beyond else 3, size=1, most=15, pipe_events=10)
@@ -261,6 +294,7 @@ async def test_what_is_at_the_limit_passes(serving: Serving, limit: Limit) -> No
 async def test_what_is_beyond_the_limit_gets_its_error(
     serving: Serving, limit: Limit, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "agui_bridge")
     error = await PROBES[limit.setting](serving, True)
     assert error is not None
     if limit.code is None:

@@ -6,8 +6,7 @@ import json
 import random
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agui_bridge import Bridge, Settings
 from tests.http.hostile.inputs import JSON, check_error

@@ -14,7 +14,7 @@ import pytest
 from agui_bridge.engine import engine as engine_module
 from agui_bridge.engine.input.starting_conversation import StartingConversation
 from agui_bridge.engine.run.claim import Claim
-from agui_bridge.http import bodies
+from agui_bridge.http import request_parts
 from agui_bridge.protocol.dialects import parsing
 from loadtest import neighbours
 from loadtest.hostile_inputs import HOSTILE_KINDS, hostile_request
@@ -66,7 +66,7 @@ async def test_inputs_of_one_scope_are_worked_on_with_rounds_of_the_loop_between
     many = 5
     async with serving(Scripted(["hello"]), authenticate=by_token) as site:
         stretches = Stretches(monkeypatch)
-        stretches.note(bodies, "parse_json", lambda content: len(content) > 64 * 1024)
+        stretches.note(request_parts, "parse_json", lambda content: len(content) > 64 * 1024)
         stretches.note(parsing, "check_members", lambda body: True)
         stretches.note(parsing, "check_ids", lambda parsed: True)
         stretches.note(StartingConversation, "of", lambda loaded: True)
@@ -101,6 +101,7 @@ async def test_small_inputs_pass_while_large_ones_of_another_scope_wait(serving:
         assert "RUN_FINISHED" in (await waiting).text
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", HOSTILE_KINDS)
 async def test_what_the_measurement_sends_is_within_the_limits(serving: Serving, kind: str) -> None:
     """A body that is refused for its size would measure nothing."""
@@ -123,7 +124,7 @@ def test_a_neighbour_loses_no_run_and_is_answered(kind: str, lease: float) -> No
     found = neighbours.disturb(kind, 8, 6.0, lease)
 
     assert found.alive
-    assert found.runs and not found.lost, found.runs
+    assert found.runs and not found.lost, (found.runs, max(found.delays), found.stalled)
     assert not {"ConnectionRefusedError", "ConnectionResetError", "no answer"} & set(found.attacks)
     # What a server that nobody attacks takes at the same moments is the machine's doing.
     assert found.typical < neighbours.DELAY + max(found.calm)

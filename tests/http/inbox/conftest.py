@@ -16,6 +16,7 @@ from agui_bridge.adapters import Ask
 from agui_bridge.inbox import Inbox, Reference
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.records import Interrupt, ThreadKey
+from agui_bridge.stores.base import QuestionFilter
 from tests.http.inbox.pages import Person
 from tests.support.agents import Answering
 from tests.support.server import run_input, serve
@@ -75,7 +76,9 @@ class Site:
     async def rows(self, agent: str = "agent", thread: str = "t") -> list[Interrupt]:
         """The questions of a thread, as they are stored."""
         engine = await self.bridge.open()
-        found = await engine.store.list_interrupts("team", agent=agent, thread=thread)
+        found = await engine.store.list_interrupts(
+            "team", QuestionFilter(agent=agent, thread=thread)
+        )
         return [row.interrupt for row in found]
 
     def reference(self, agent: str, thread: str, interrupt: str, **link: Any) -> str:

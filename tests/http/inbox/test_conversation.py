@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.http.inbox.telling.conversation import conversation_of
+from agui_bridge.http.inbox.wording import conversation_of
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.messages.archived import as_archived
 

@@ -254,7 +254,7 @@ async def test_several_questions_of_a_pause_are_answered_one_by_one(serving: Ser
         assert site.agent.executed == []
         two = await ann.press(await ann.look(second), "Approve")
 
-    assert "once the other questions that it asked with this one are answered" in one.text
+    assert "once all that it asked with this question is answered" in one.text
     assert two.status == 200 and [call for call, _ in site.agent.executed] == ["c1", "c2"]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agui_bridge.protocol.contract.transitions import Change
-from agui_bridge.protocol.threads.going_back import GoingBackPolicy
+from agui_bridge.protocol.threads.client_messages import GoingBackPolicy
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import ThreadKey

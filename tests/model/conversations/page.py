@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, Literal
 
 from agui_bridge.client.conversation import Conversation
-from agui_bridge.protocol.threads.going_back import is_turn
+from agui_bridge.protocol.threads.client_messages import is_turn
 from agui_bridge.protocol.wire.sse import Decoder
 from tests.model.conversations.ledger import Sent, words_of
 from tests.support.agents import Reader

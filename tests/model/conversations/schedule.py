@@ -14,7 +14,7 @@ from agui_bridge.engine.engine import mint
 from agui_bridge.engine.reconnecting import show_thread
 from agui_bridge.engine.recovery import recover_thread
 from agui_bridge.errors import Conflict
-from agui_bridge.protocol.threads.going_back import GoingBackPolicy
+from agui_bridge.protocol.threads.client_messages import GoingBackPolicy
 from tests.model.conversations.ledger import SENT_BY, Ledger, Sent, WatchedStore, words_of
 from tests.model.conversations.page import Event, Kind, Message, Page, as_shown, quiet, read
 from tests.model.conversations.shopkeeper import AT_ONCE, Shopkeeper

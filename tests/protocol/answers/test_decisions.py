@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel, Field
 
 from agui_bridge.protocol.answers.decisions import (

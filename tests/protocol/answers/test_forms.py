@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel, Field
 
-from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema
+from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema, declinable
 from agui_bridge.protocol.answers.forms import (
     WHOLE_VALUE,
     FormField,
@@ -17,7 +16,6 @@ from agui_bridge.protocol.answers.forms import (
     payload_from_input,
     schema_from_fields,
 )
-from agui_bridge.protocol.answers.question_schemas import declinable
 from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
 
 letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.protocol.answers.decisions import Answer
-from agui_bridge.protocol.answers.from_message import Reply, extract_by_rule
-from agui_bridge.protocol.answers.reply_words import read_yes_or_no
+from agui_bridge.protocol.answers.from_message import Reply, extract_by_rule, read_yes_or_no
 from agui_bridge.protocol.schemas.checking import find_schema_fault
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agui_bridge.protocol.answers.language import Language, language_of
+from agui_bridge.protocol.answers.forms import Language, language_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agui_bridge.protocol.answers.own_words import own_words
+from agui_bridge.protocol.answers.asks import own_words
 
 ARGS = {"to": "bob", "deep": [1, None]}
 SAID = {

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import pytest
 
-from agui_bridge.protocol.answers.forms import fields_from_schema, payload_from_input
-from agui_bridge.protocol.answers.question_schemas import (
+from agui_bridge.protocol.answers.decisions import (
     declinable,
     find_answer_fault,
     has_decline,
     without_null,
 )
+from agui_bridge.protocol.answers.forms import fields_from_schema, payload_from_input
 from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
 
 FORM: Final[dict[str, Any]] = {

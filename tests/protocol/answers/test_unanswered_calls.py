@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
-from agui_bridge.protocol.answers.unanswered_calls import answer_calls
-from agui_bridge.protocol.answers.unexecuted import EXPIRED
+from agui_bridge.protocol.answers.unexecuted import EXPIRED, answer_calls
 from agui_bridge.protocol.threads.history import History, StoredMessage
 
 

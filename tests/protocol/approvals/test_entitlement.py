@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agui_bridge.protocol.approvals.entitlement import (
+from agui_bridge.protocol.approvals import (
     may_withdraw,
     why_not,
     why_not_stop,

@@ -8,14 +8,16 @@ import pytest
 
 from agui_bridge.errors import AgentMistake
 from agui_bridge.frozen import replace
-from agui_bridge.protocol.approvals.entitlement import why_not
-from agui_bridge.protocol.approvals.narrowing import (
+from agui_bridge.protocol.approvals import why_not
+from agui_bridge.protocol.threads.approval_rule import (
+    ApprovalRule,
+    Escalation,
+    Remember,
     escalated,
     lacks_approvers,
     narrowed,
     strictest,
 )
-from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Escalation, Remember
 from agui_bridge.protocol.threads.records import Interrupt, Principal
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agui_bridge.protocol.approvals.voting import args_digest, cast, is_enough
+from agui_bridge.protocol.approvals import args_digest, cast, is_enough
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.records import RecordedAnswer, Vote
 from tests.protocol.contract.admission_by_whom import ruled

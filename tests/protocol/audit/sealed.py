@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from agui_bridge.protocol.audit.keys import AuditKeys
-from agui_bridge.protocol.audit.sealing import seal
+from agui_bridge.protocol.audit.sealing import AuditKeys, seal
 from agui_bridge.protocol.contract.transitions import Change
-from agui_bridge.protocol.threads.audit_chain import AuditRow
+from agui_bridge.protocol.threads.record_parts import AuditRow
 from agui_bridge.protocol.threads.records import Interrupt, ThreadKey, ThreadRecord
 
 KEYS = AuditKeys(["k" * 32])

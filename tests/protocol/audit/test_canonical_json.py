@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agui_bridge.protocol.audit.canonical_json import canonical_json
+from agui_bridge.protocol.audit.sealing import canonical_json
 
 # RFC 8785, appendix B.
 NUMBERS = {

@@ -10,10 +10,16 @@ from typing import Any
 import pytest
 
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.protocol.audit.keys import AuditKeys
-from agui_bridge.protocol.audit.verifying import Fault, Mark, verify_chain, verify_questions
+from agui_bridge.protocol.audit.sealing import AuditKeys
+from agui_bridge.protocol.audit.verifying import (
+    Fault,
+    Mark,
+    verify_chain,
+    verify_questions,
+    verify_redactions,
+)
 from agui_bridge.protocol.contract.transitions import Change, moved
-from agui_bridge.protocol.threads.audit_chain import AuditRow
+from agui_bridge.protocol.threads.record_parts import AuditRow, Redaction
 from agui_bridge.protocol.threads.records import (
     AuditEntry,
     Batch,
@@ -23,10 +29,12 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
     ToolCall,
 )
+from agui_bridge.protocol.turns import with_executed
 from tests.protocol.audit.sealed import KEY, KEYS, Chain
 
 OPEN, CLAIMED, RESOLVED = InterruptStatus.OPEN, InterruptStatus.CLAIMED, InterruptStatus.RESOLVED
 OLD, NEW = "o" * 32, "n" * 32
+MAIL = "eve@home.example"
 Rows = list[AuditRow]
 
 
@@ -248,6 +256,57 @@ def test_a_change_without_news_of_a_question_adds_no_row() -> None:
 def test_a_retry_of_a_commit_writes_the_same_rows() -> None:
     one, other = decided(), decided()
     assert one.rows == other.rows
+
+
+def redaction(after: Any, at: float = 1.5) -> Redaction:
+    return Redaction("m", "run-1", "ann", at, [MAIL, []], after)
+
+
+def test_a_redaction_has_a_row_without_a_word_of_what_was_said() -> None:
+    chain = Chain()
+    record = replace(chain.record, batch=Batch("b-1"))
+    chain.commit(Change(record, (question(),)))
+    told = chain.commit(Change(record, redactions=(redaction(["[mail]", []]),)))
+    (row,) = map(data_of, told.audit)
+    assert {name: row[name] for name in ("event", "messageId", "run", "askedBy", "at")} == {
+        **{"event": "redacted", "messageId": "m", "run": "run-1", "askedBy": "ann", "at": 1.5}
+    }
+    assert row["before"] == KEYS.digest(row["key"], [MAIL, []])
+    assert row["after"] == KEYS.digest(row["key"], ["[mail]", []])
+    assert not any(word in told.audit[0].data for word in (MAIL, "[mail]"))
+    # The question's history goes on behind it.
+    chain.commit(Change(record, (moved(question(), CLAIMED, 2.0, "bob"),)))
+    assert [row["seq"] for row in map(data_of, chain.rows)] == [1, 2, 3]
+    assert chain.record.chain is not None
+    head = chain.record.chain
+    assert verify_chain(KEY, head.chain, chain.rows, KEYS, [Mark.of(head)], is_whole=True) == []
+    assert list(verify_questions(KEY, chain.rows, chain.asks, KEYS)) == []
+
+
+CALL = {"id": "c", "function": {"name": "pay", "arguments": '{"to":"eve"}'}}
+REDACTED = {"id": "m", "content": "[mail]", "toolCalls": [CALL]}
+
+
+@pytest.mark.parametrize(
+    ("messages", "faults"),
+    [
+        ([REDACTED], 0),
+        ([], 0),
+        ([{**REDACTED, "id": "another", "content": MAIL}], 0),
+        ([{**REDACTED, "metadata": {"agui_bridge": {"truncated": True}}}], 0),
+        ([with_executed(REDACTED, "c", '{"to":"bob"}')], 0),
+        ([{**REDACTED, "content": MAIL}], 1),
+        ([{**REDACTED, "toolCalls": []}], 1),
+    ],
+    ids=["as it was", "gone", "another", "cut off", "edited by people", "put back", "without call"],
+)
+def test_a_message_must_say_what_it_was_redacted_to(messages: Any, faults: int) -> None:
+    chain = Chain()
+    chain.commit(Change(chain.record, redactions=(redaction(["[all]", []]),)))
+    after = ["[mail]", [["pay", '{"to":"eve"}']]]
+    chain.commit(Change(chain.record, redactions=(redaction(after, 2.0),)))
+    found = list(verify_redactions(KEY, chain.rows, messages, KEYS))
+    assert [fault.seq for fault in found] == [2] * faults
 
 
 @pytest.mark.parametrize(

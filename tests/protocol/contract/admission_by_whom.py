@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, EDIT, approval_schema
-from agui_bridge.protocol.approvals.voting import args_digest
+from agui_bridge.protocol.approvals import args_digest
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
     AutoResume,

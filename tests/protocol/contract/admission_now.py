@@ -12,12 +12,13 @@ from agui_bridge.protocol.answers.decisions import (
     DECLINE,
     RESPOND,
     approval_schema,
+    declinable,
 )
-from agui_bridge.protocol.answers.question_schemas import declinable
 from agui_bridge.protocol.contract.requests import (
     AskAgain,
     AutoResume,
     Hold,
+    Join,
     Keep,
     Replay,
     Request,
@@ -26,6 +27,8 @@ from agui_bridge.protocol.contract.requests import (
 )
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule
 from agui_bridge.protocol.threads.loaded import Loaded
+from agui_bridge.protocol.threads.record_parts import LeaseTerm, PauseHold, Watch
+from agui_bridge.protocol.threads.records import Interrupt
 from tests.protocol.contract.admission_before import Case, by, not_by
 from tests.protocol.loaded_threads import (
     ANSWERED,
@@ -66,10 +69,75 @@ HAD = Request(brings=False)
 NOTHING = Request(brings=False, ends_with_input=False)
 ON_STATE = replace(NOTHING, acts_on_state=True)
 PART = Request(brings_part=True)
+LOOKED = replace(NOTHING, looks=True)
+ELSEWHERE = replace(resume(yes("a")), elsewhere=True)
+BOTH_ELSEWHERE = replace(resume(yes("a"), no("b")), elsewhere=True)
 UNNAMED = Request(unnamed_answer=True)
 """An answer in the draft's form that does not say to what."""
 
+
+def held(*asks: Interrupt, seconds: float = 10.0) -> Loaded:
+    """A thread whose pause somebody holds."""
+    found = interrupted(*asks)
+    assert found.record is not None
+    hold = PauseHold("holder.1", LeaseTerm(NOW + seconds, NOW))
+    return replace(found, record=replace(found.record, hold=hold))
+
+
+def left(pending: tuple[str, ...] = (), unheard: tuple[str, ...] = ()) -> Loaded:
+    """A thread that does nothing, whose last run has left work."""
+    found, watch = idle(), Watch("work", NOW, NOW + 60.0, ("ann",))
+    assert found.record is not None
+    record = replace(found.record, watch=watch, pending_calls=pending, unheard=unheard)
+    return replace(found, record=record)
+
+
 NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
+    "9c": (
+        by("the last answer waits for the holder", held(ONE), ELSEWHERE, Hold),
+        by("and again where it is there", held(HELD), ELSEWHERE, Hold),
+        by("so do all of several", held(ONE, TWO), BOTH_ELSEWHERE, Hold),
+        by("what brings no answer waits as well", held(HELD), replace(HAD, elsewhere=True), Join),
+        by("and a message", held(HELD), replace(MESSAGE, elsewhere=True), Join),
+        by(
+            "a wrong answer is refused as ever",
+            held(ONE),
+            replace(resume(yes("a", 7)), elsewhere=True),
+            "INVALID_RESUME_PAYLOAD",
+        ),
+        by(
+            "so is one that leaves another question out",
+            held(ONE, TWO),
+            ELSEWHERE,
+            "INTERRUPT_NOT_COVERED",
+        ),
+        by(
+            "a message answers nothing",
+            held(ONE),
+            replace(MESSAGE, elsewhere=True),
+            "INTERRUPT_PENDING",
+        ),
+        not_by("the holder goes on itself", held(ONE), resume(yes("a")), Resume),
+        not_by(
+            "so does everybody once the hold is over", held(ONE, seconds=0.0), ELSEWHERE, Resume
+        ),
+        not_by("and where nobody holds anything", interrupted(ONE), ELSEWHERE, Resume),
+        not_by(
+            "another answer than the one that waits",
+            held(HELD),
+            replace(resume(no("a")), elsewhere=True),
+            "INTERRUPT_ALREADY_ANSWERED",
+        ),
+        not_by(
+            "what nobody sends goes on with what waits",
+            held(HELD),
+            replace(NOTHING, wakes=True, elsewhere=True),
+            Resume,
+        ),
+        not_by(
+            "and with nothing else", held(ONE), replace(NOTHING, wakes=True, elsewhere=True), Replay
+        ),
+    ),
     "9b": (
         by(
             "an answer to nothing named is not taken for one to what is open",
@@ -357,6 +425,16 @@ NOW_ASKED: Final[Mapping[str, tuple[Case, ...]]] = {
         by("some of the results that are awaited are kept", idle(), PART, Keep),
         not_by("all of them start a run", idle(), MESSAGE, Start),
         not_by("a run goes first", running(), PART, "RUN_IN_PROGRESS"),
+    ),
+    "18c": (
+        by("what a look has found is asked on a thread that does nothing", left(), LOOKED, Start),
+        by("nothing is asked where nothing is left", idle(), LOOKED, Replay),
+        by("nor while the application's results are awaited", left(("c",)), LOOKED, Replay),
+        by("nor before a message that nobody has heard", left(unheard=("m",)), LOOKED, Replay),
+        not_by("a run goes first", running(), LOOKED, "RUN_IN_PROGRESS"),
+        not_by("an open question goes first", interrupted(ONE), LOOKED, "INTERRUPT_PENDING"),
+        not_by("all expired, and nothing new", interrupted(LATE), LOOKED, Replay),
+        not_by("a message is none", left(), MESSAGE, Start),
     ),
     "19a": (
         by("a list that ends with what was answered is shown the thread", idle(), HAD, Replay),

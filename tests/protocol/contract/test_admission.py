@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Final, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agui_bridge.errors import CODES
 from agui_bridge.protocol.contract import admission as contract
@@ -35,8 +34,10 @@ from agui_bridge.protocol.threads.records import (
     ReceiptOutcome,
     RecordedAnswer,
 )
+from tests.protocol.contract.admission_asleep import ASLEEP
 from tests.protocol.contract.admission_before import BEFORE, Case
 from tests.protocol.contract.admission_by_whom import BY_WHOM, COVERING, edited, ruled, sent, voted
+from tests.protocol.contract.admission_lost import LOST
 from tests.protocol.contract.admission_now import NOW_ASKED
 from tests.protocol.loaded_threads import (
     ANSWERED,
@@ -57,7 +58,9 @@ from tests.protocol.loaded_threads import (
 )
 
 CASES: Final = {
-    number: {**BEFORE, **NOW_ASKED, **BY_WHOM}.get(number, ()) + COVERING.get(number, ())
+    number: {**BEFORE, **ASLEEP, **NOW_ASKED, **BY_WHOM}.get(number, ())
+    + COVERING.get(number, ())
+    + LOST.get(number, ())
     for number, _ in ROWS
 }
 FLAT: Final = [
@@ -87,7 +90,8 @@ def test_row_decides(number: str, case: Case) -> None:
 
 
 def test_every_row_has_a_case_that_it_decides_and_a_neighbour_that_it_does_not() -> None:
-    assert CASES.keys() >= BEFORE.keys() | NOW_ASKED.keys() | BY_WHOM.keys() | COVERING.keys()
+    tables = (BEFORE, ASLEEP, NOW_ASKED, BY_WHOM, COVERING, LOST)
+    assert CASES.keys() >= {number for table in tables for number in table}
     for number, cases in CASES.items():
         assert {case.by_this_row for case in cases} == {True, False}, number
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agui_bridge.protocol.contract.end_transitions import FinalWrite, end_run, reopen
+from agui_bridge.protocol.contract.lost_transitions import recover
 from agui_bridge.protocol.contract.requests import Hold, Resume
 from agui_bridge.protocol.contract.transitions import (
     Change,
@@ -16,7 +17,6 @@ from agui_bridge.protocol.contract.transitions import (
     close_unanswered,
     flush,
     hold,
-    recover,
 )
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.loaded import Loaded

@@ -6,6 +6,7 @@ Rules".
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -14,8 +15,12 @@ from agui_bridge.errors import Refused
 from agui_bridge.protocol.answers.decisions import approval_schema
 from agui_bridge.protocol.contract.requests import Entry
 from agui_bridge.protocol.dialects import Dialect, parse_input, proposal_of
-from agui_bridge.protocol.dialects.draft import draft_resume, from_draft
-from agui_bridge.protocol.dialects.langgraph import CommandReader, command_resume
+from agui_bridge.protocol.dialects.dialect import (
+    CommandReader,
+    command_resume,
+    draft_resume,
+    from_draft,
+)
 from agui_bridge.protocol.threads.records import RecordedAnswer
 from agui_bridge.protocol.wire.run_events import CANCELLED, SUCCESS, run_finished
 
@@ -264,6 +269,30 @@ def test_a_resume_beside_the_command_goes_first() -> None:
     parsed = parse_input(body)
     assert [e.interrupt_id for e in parsed.entries] == ["a"]
     assert parsed.dialect.name == "0.x"
+
+
+def test_langgraph_says_what_the_graphs_author_gave_and_its_id_beside_it() -> None:
+    given = {"steps": [{"text": "one"}], "message": "Which steps?"}
+    asked = {
+        "id": "i",
+        "reason": "langgraph:interrupt",
+        "message": "Which steps?",
+        "metadata": {"value": given},
+    }
+    event = interrupted(asked)
+    custom, _ = told(dialect("langgraph"), event)
+    value = json.loads(custom["value"])
+    assert value.pop("agui_bridge") == {**asked, "metadata": {}}
+    assert value == given
+    for repeated in (custom["value"], json.loads(custom["value"])):
+        parsed = parse_input(command(resume={"steps": []}, interruptEvent=repeated))
+        assert [entry.interrupt_id for entry in parsed.entries] == ["i"]
+    reader = CommandReader()
+    reader.read(custom)
+    ended = reader.read({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    assert [(one["id"], one["message"]) for one in ended["outcome"]["interrupts"]] == [
+        ("i", "Which steps?")
+    ]
 
 
 def test_a_client_that_knows_both_answers_its_list_whole_and_its_command_singly() -> None:

@@ -8,9 +8,15 @@ import pytest
 
 from agui_bridge.frozen import replace
 from agui_bridge.protocol.contract.transitions import moved
-from agui_bridge.protocol.grants.covering import covered_arguments, lasting, times
-from agui_bridge.protocol.grants.matching import matches
-from agui_bridge.protocol.grants.remembering import MEMBER, grant_of, offering
+from agui_bridge.protocol.grants import (
+    MEMBER,
+    covered_arguments,
+    grant_of,
+    lasting,
+    matches,
+    offering,
+    times,
+)
 from agui_bridge.protocol.threads.approval_rule import ApprovalRule, Remember
 from agui_bridge.protocol.threads.records import (
     Interrupt,

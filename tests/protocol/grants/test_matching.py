@@ -6,10 +6,9 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from agui_bridge.protocol.grants.matching import matches
+from agui_bridge.protocol.grants import matches
 from agui_bridge.protocol.json_values import same_json
 
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "a", "ab", 1.0])

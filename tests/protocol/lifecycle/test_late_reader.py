@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.protocol.lifecycle.joining_reader import Openings
+from agui_bridge.engine.streaming.event_stream import Openings
 from tests.support.folds import (
     call,
     call_args,

@@ -85,7 +85,11 @@ class TestPlainText:
             "TEXT_MESSAGE_END",
         ]
         thought = agui.ReasoningMessageChunkEvent(message_id="m", delta="a")
-        assert types(run(thought, "b"))[2:4] == ["REASONING_MESSAGE_END", "TEXT_MESSAGE_START"]
+        assert types(run(thought, "b"))[3:6] == [
+            "REASONING_MESSAGE_END",
+            "REASONING_END",
+            "TEXT_MESSAGE_START",
+        ]
 
 
 class TestSuppliedEvents:
@@ -96,11 +100,27 @@ class TestSuppliedEvents:
             {"type": "TEXT_MESSAGE_END", "messageId": "m"},
         ]
         events = run(agui.ReasoningMessageContentEvent(message_id="m", delta="x"))
-        assert events[0] == {
-            "type": "REASONING_MESSAGE_START",
-            "messageId": "m",
-            "role": "reasoning",
-        }
+        assert events == [
+            {"type": "REASONING_START", "messageId": "m"},
+            {"type": "REASONING_MESSAGE_START", "messageId": "m", "role": "reasoning"},
+            {"type": "REASONING_MESSAGE_CONTENT", "messageId": "m", "delta": "x"},
+            {"type": "REASONING_MESSAGE_END", "messageId": "m"},
+            {"type": "REASONING_END", "messageId": "m"},
+        ]
+
+    def test_reasoning_that_stands_in_a_span_gets_no_other(self) -> None:
+        events = run(
+            agui.ReasoningStartEvent(message_id="r"),
+            agui.ReasoningMessageContentEvent(message_id="m", delta="x"),
+            agui.ReasoningMessageEndEvent(message_id="m"),
+            agui.ReasoningMessageContentEvent(message_id="n", delta="y"),
+            agui.ReasoningEndEvent(message_id="r"),
+        )
+        spans = [e for e in events if e["type"] in ("REASONING_START", "REASONING_END")]
+        assert spans == [
+            {"type": "REASONING_START", "messageId": "r"},
+            {"type": "REASONING_END", "messageId": "r"},
+        ]
 
     def test_repeated_start_stray_end_and_empty_delta_are_dropped(self) -> None:
         stray = (text_end("no"), call_end("no"), agui.ReasoningEndEvent(message_id="no"))

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ag_ui import core as agui
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from agui_bridge.errors import ProtocolViolation
 from agui_bridge.protocol.lifecycle.partial_json import completion

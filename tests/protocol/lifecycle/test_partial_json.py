@@ -4,8 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agui_bridge.protocol.json_values import find_forbidden
 from agui_bridge.protocol.lifecycle.partial_json import completion

@@ -6,17 +6,16 @@ import time
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel
 
 from agui_bridge.errors import AgentMistake
 from agui_bridge.protocol.schemas.checking import (
-    MAX_SCHEMA_DEPTH,
     UnsafeSchema,
     check_schema,
     find_schema_fault,
 )
+from agui_bridge.protocol.schemas.left_out import MAX_SCHEMA_DEPTH
 
 Schema = dict[str, Any]
 

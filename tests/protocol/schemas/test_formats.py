@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault
-from agui_bridge.protocol.schemas.formats import FORMATS
+from agui_bridge.protocol.schemas.patterns import FORMATS
 
 RIGHT: Final[dict[str, list[str]]] = {
     "date": ["2026-11-22", "2024-02-29"],

@@ -6,8 +6,7 @@ import time
 from typing import Any, Final
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from jsonschema import Draft202012Validator
 
 from agui_bridge.protocol.schemas.checking import check_schema, find_schema_fault

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agui_bridge.protocol.schemas.check_work import CheckWork, counting_work
 from agui_bridge.protocol.schemas.patterns import compile_pattern

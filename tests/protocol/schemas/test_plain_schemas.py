@@ -6,12 +6,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agui_bridge.protocol.answers.decisions import CONFIRM_SCHEMA, approval_schema
-from agui_bridge.protocol.schemas.checking import find_schema_fault
-from agui_bridge.protocol.schemas.plain_schemas import plain_check
+from agui_bridge.protocol.schemas.checking import find_schema_fault, plain_check
 
 PARAMETERS = {
     "type": "object",

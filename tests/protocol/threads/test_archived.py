@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.protocol.own_metadata import with_own_member, without_own
 from agui_bridge.protocol.threads.client_messages import (
+    GoingBack,
     merge_client_messages,
     merge_for_client_history,
 )
-from agui_bridge.protocol.threads.going_back import GoingBack
+from agui_bridge.protocol.threads.content_parts import with_own_member, without_own
 from agui_bridge.protocol.threads.history import History
 from agui_bridge.protocol.threads.messages.archived import (
     archived_for,

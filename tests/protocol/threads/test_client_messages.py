@@ -4,15 +4,14 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agui_bridge.protocol.threads.client_messages import (
     ClientMessages,
+    GoingBack,
     merge_client_messages,
     merge_for_client_history,
 )
-from agui_bridge.protocol.threads.going_back import GoingBack
 from agui_bridge.protocol.threads.history import STRIDE, StoredMessage
 
 Wire = dict[str, Any]

@@ -117,6 +117,37 @@ class TestSnapshots:
         assert history.take_dropped() == ["a"]
         assert history.take_dropped() == []
 
+    def test_what_was_written_anew_is_told_with_what_is_stored_of_it(self) -> None:
+        changed = {**USER, "content": "changed"}
+        history = fold(self.snapshot(changed, CALLER), messages=(CALLER, USER))
+        taken = history.take_dirty()
+        rewritten = history.take_rewritten(taken)
+        assert rewritten == [(USER, changed)]
+        assert history.take_rewritten(taken) == []
+        # It could not be stored, and meanwhile it is told anew once more.
+        history.apply(self.snapshot({**USER, "content": "again"}, CALLER))
+        history.put_back(taken, rewritten)
+        assert history.take_rewritten(history.take_dirty()) == [
+            (USER, {**USER, "content": "again"})
+        ]
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            [{**USER, "metadata": {"a": 1}}],
+            [{**USER, "content": "changed"}, USER],
+            [{**USER, "content": "changed"}, None],
+        ],
+        ids=["other metadata", "as it was", "taken out"],
+    )
+    def test_what_says_the_same_in_the_end_was_not_written_anew(
+        self, said: list[Wire | None]
+    ) -> None:
+        history = fold(
+            *(self.snapshot(*(one for one in (it,) if one)) for it in said), messages=(USER,)
+        )
+        assert history.take_rewritten(history.take_dirty()) == []
+
     def test_what_is_the_same_is_not_dirty(self) -> None:
         history = fold(self.snapshot(USER, CALLER), messages=(CALLER, USER))
         assert history.take_dirty() == []

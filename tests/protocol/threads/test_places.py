@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from agui_bridge.protocol.threads.messages.places import told_alone
+from agui_bridge.protocol.threads.messages.taken_back import told_alone
 
 ROLES: Final = {"u": "user", "a": "assistant", "t": "tool", "s": "system"}
 

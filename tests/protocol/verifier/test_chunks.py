@@ -3,8 +3,8 @@
 import pytest
 
 from agui_bridge.protocol.json_values import WireEvent
-from agui_bridge.protocol.verifier.chunks import Chunks
-from agui_bridge.protocol.verifier.stream_rules import Fault
+from agui_bridge.protocol.verifier.shapes import Fault
+from agui_bridge.protocol.verifier.verifier import Chunks
 
 
 def expand(*events: WireEvent) -> list[WireEvent]:

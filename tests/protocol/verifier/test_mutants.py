@@ -92,20 +92,20 @@ MUTANTS: Final = (
         '        self._learn(event["messages"], anew=True)',
         "        return None",
     ),
-    fault("owner", "chunks.py", "if tag not in (None, owner):", "if False:"),
+    fault("owner", "verifier.py", "if tag not in (None, owner):", "if False:"),
     fault("subagent.twice", "order.py", "if named in known:", "if False:"),
     fault("subagent.twice", "order.py", "        self._ended.add(named)\n", ""),
     fault("subagent.unstarted", "order.py", 'if named not in self.open["subagent"]:', "if False:"),
     fault(
         "subagent.parent", "order.py", "if parent is not None and parent not in known:", "if False:"
     ),
-    fault("chunk.unnamed", "chunks.py", "if named is None or (kind", "if (kind"),
-    fault("chunk.call", "chunks.py", ' or (kind == "call" and "toolCallName" not in event)', ""),
-    fault("chunk.ambiguous", "chunks.py", "if len(open_lanes) > 1:", "if False:"),
-    fault("chunk.differs", "chunks.py", '    "text": ("role", "name"),', '    "text": (),'),
+    fault("chunk.unnamed", "verifier.py", "if named is None or (kind", "if (kind"),
+    fault("chunk.call", "verifier.py", ' or (kind == "call" and "toolCallName" not in event)', ""),
+    fault("chunk.ambiguous", "verifier.py", "if len(open_lanes) > 1:", "if False:"),
+    fault("chunk.differs", "verifier.py", '    "text": ("role", "name"),', '    "text": (),'),
     fault(
         "chunk.tool",
-        "chunks.py",
+        "verifier.py",
         "if member in event and event[member] != lane.said.get(member):",
         "if False:",
     ),
@@ -116,7 +116,7 @@ MUTANTS: Final = (
 def broken_verifier(request: pytest.FixtureRequest) -> Iterator[type[Verifier]]:
     """The verifier without one rule, made of the same sources."""
     mutant: Fault = request.param
-    names = {f"{FOLDER.replace('/', '.')}.{name}": name for name in ("order", "chunks", "verifier")}
+    names = {f"{FOLDER.replace('/', '.')}.{name}": name for name in ("order", "verifier")}
     kept = {module: sys.modules[module] for module in names}
     try:
         for module, name in names.items():

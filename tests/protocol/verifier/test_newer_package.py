@@ -21,7 +21,7 @@ from ag_ui.core import (
 )
 from agui_bridge.client import Conversation
 from agui_bridge.protocol.lifecycle.lifecycle import Lifecycle
-from agui_bridge_agui.snapshot_news import model_of
+from agui_bridge_agui.client_view import model_of
 
 told, lifecycle = [], Lifecycle(iter("abcdefgh").__next__)
 for event in (

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from agui_bridge.protocol.verifier.stream_rules import STREAM_RULES
+from agui_bridge.protocol.verifier.shapes import STREAM_RULES
 from tests.protocol.verifier.broken import BROKEN, Event, judged
 from tests.support.random_streams import random_streams
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from ag_ui import core as agui
 from ag_ui.encoder import EventEncoder
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import TypeAdapter
 
 from agui_bridge.protocol.json_values import WireEvent

@@ -13,7 +13,9 @@ import { Memory } from '@mastra/memory';
 import { Hono } from 'hono';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import * as background from './background.mjs';
 import * as depth from './depth.mjs';
+import * as durable from './durable.mjs';
 import * as outputs from './outputs.mjs';
 import { pausingWorkflows } from './workflows.mjs';
 
@@ -42,6 +44,8 @@ process.env.MASTRA_TELEMETRY_DISABLED ??= '1'; // read lazily by @mastra/core
 //   recall with approval -> recallApproved(), the same tool behind an approval
 //   slow 7               -> slowRecord({id:"7"}), which runs until POST /x/release/7, then noteRecord({id:"7"})
 //   drip 7               -> words of text, one every 20 ms, until the model call is aborted
+//   in turn A; B; C      -> see durable.mjs
+//   later ..., defer ... -> see background.mjs
 //   to NAME ...          -> see depth.mjs; void 42, data 42, remember ... -> see outputs.mjs
 //   what was read        -> plain text: what the model has read of the user
 //   boom                 -> the model throws
@@ -53,7 +57,7 @@ const textOf = (m) => typeof m.content === 'string' ? m.content
 function parse(cmd) {
   const t = cmd.trim();
   let m;
-  for (const family of [depth, outputs]) { const calls = family.parse(t); if (calls) return calls; }
+  for (const family of [background, depth, outputs]) { const calls = family.parse(t); if (calls) return calls; }
   if ((m = /^agent\s+(.+)$/is.exec(t))) {
     const inner = m[1].trim();
     return [{ agent: /^refund|^book|^ask/i.test(inner) ? 'suspendAgent' : 'approvalAgent', prompt: inner }];
@@ -86,6 +90,11 @@ function resumeDataFrom(reply, schemaText) {
   return { confirmed: /^(y|ok|approve|confirm)/i.test(reply) };
 }
 
+// A step of a command as a call of the model.
+const asCall = (s) => s.agent ? { toolName: `agent-${s.agent}`, input: { prompt: s.prompt } }
+  : s.workflow ? { toolName: `workflow-${s.workflow}`, input: { inputData: s.input } }
+  : { toolName: s.tool, input: s.input };
+
 function decide(prompt) {
   const all = prompt.map(textOf).join('\n\n');
   const last = prompt[prompt.length - 1];
@@ -109,8 +118,16 @@ function decide(prompt) {
     return { text: JSON.stringify({ resumeData: JSON.stringify(resumeDataFrom(reply, schema)) }) };
   }
 
+  const turn = durable.inTurn(reply, prompt, parse);
+  if (turn?.text) return turn;
+  if (turn) return { calls: turn.calls.map(asCall) };
+
   const spoken = outputs.spoken(reply, prompt, executions);
   if (spoken) return { text: spoken };
+
+  // Mastra says which background tasks have come to something -> say so
+  const told = background.told(prompt);
+  if (told) return { text: told };
 
   // 2. Tool results just came back -> summarise
   if (last?.role === 'tool') {
@@ -118,6 +135,8 @@ function decide(prompt) {
     const out = last.content.filter((p) => p.type === 'tool-result')
       .map((p) => `${p.toolName} => ${JSON.stringify(outputs.repeated(p.output?.value ?? p.output))}`);
     const slow = last.content.find((p) => p.toolName === 'slowRecord');
+    const next = background.next(last);
+    if (next) return { calls: next };
     if (slow) return { calls: [{ toolName: 'noteRecord', input: { id: (slow.output?.value ?? slow.output).id } }] };
     return { text: `Result: ${out.join('; ')}` };
   }
@@ -133,9 +152,7 @@ function decide(prompt) {
   const drip = /^drip\s+(\w+)/i.exec(reply);
   if (drip) return { drip: drip[1] };
   if (/^boom/i.test(reply)) throw new Error('scripted model failure');
-  const calls = parse(reply).map((s) => s.agent ? { toolName: `agent-${s.agent}`, input: { prompt: s.prompt } }
-    : s.workflow ? { toolName: `workflow-${s.workflow}`, input: { inputData: s.input } }
-    : { toolName: s.tool, input: s.input });
+  const calls = parse(reply).map(asCall);
   return calls.length ? { calls } : { text: `Echo: ${reply}` };
 }
 
@@ -308,14 +325,16 @@ export function buildMastra({ dbUrl = 'file:./mastra-hitl.db' } = {}) {
   const routingAgent = base('routing-agent', routing);
   const autoRoutingAgent = base('auto-routing-agent', { ...routing, defaultNetworkOptions: { autoResumeSuspendedTools: true } });
 
+  const behind = background.agents(base, { approvalAgent, suspendAgent, supervisor, deleteRecord, did, released });
   const deep = depth.agents(base, { supervisor, approvalAgent, suspendAgent, refundWorkflow, did });
   const telling = outputs.agents(base, { Memory, did });
+  const lasting = durable.agents(base, { deleteRecord, issueRefund, lookupRecord, bookTrip, askUser, slowRecord, noteRecord }, { approvalAgent, suspendAgent });
   const flows = pausingWorkflows({ did, base, agents: { approvalAgent, suspendAgent } });
   const flowAgent = base('flow-agent', { workflows: flows });
 
   return new Mastra({
-    agents: { ...deep, ...telling, flowAgent, approvalAgent, suspendAgent, askAgent, mixedAgent, recordsAgent, noMemoryAgent, workAgent, autoAgent, supervisor, routingAgent, autoRoutingAgent },
-    workflows: { refundWorkflow, slowWorkflow, ...flows },
+    agents: { ...behind, ...deep, ...telling, ...lasting, flowAgent, approvalAgent, suspendAgent, askAgent, mixedAgent, recordsAgent, noMemoryAgent, workAgent, autoAgent, supervisor, routingAgent, autoRoutingAgent },
+    workflows: { refundWorkflow, slowWorkflow, ...flows, ...durable.workflows(did) },
     ...(storage ? { storage, backgroundTasks: { enabled: true } } : {}), logger: false,
   });
 }
@@ -325,9 +344,11 @@ async function main() {
   const port = Number(process.env.PORT ?? 4100);
   const hostname = process.env.HOST ?? '127.0.0.1';
   const mastra = buildMastra({ dbUrl: process.env.MASTRA_DB ?? 'file:./mastra-hitl.db' });
+  await mastra.startEventEngine?.();
   const app = new Hono();
   app.get('/healthz', (c) => c.json({ ok: true }));
   app.get('/x/executions', (c) => c.json(executions));
+  app.post('/x/tasks/:id/resume', async (c) => c.json({ task: (await mastra.backgroundTaskManager.resume(c.req.param('id'), (await c.req.json()).resumeData)).id }));
   app.post('/x/release/:id', (c) => { release(c.req.param('id')); return c.json({ ok: true }); });
   if (process.env.EXTRA_RESUME_NETWORK) app.post('/x/agents/:id/resume-network', async (c) => {
     const { resumeData, ...options } = await c.req.json();

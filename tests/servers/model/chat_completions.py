@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tests.servers.model.script import Json, Reply, Requested
+from tests.servers.model.script import Answered, Json, Reply, Requested
 
-__all__ = ["ChatCompletions", "ChatReply", "deltas_of"]
+__all__ = ["ChatCompletions", "ChatReply", "deltas_of", "openai_refusal"]
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,54 @@ class ChatReply(Reply):
     fails: Json | str | None = None
     deltas_more: Sequence[Json] = ()
     finish: str | None = None
-    usages: Sequence[Json] = ({"total_tokens": 7},)
+    usages: Sequence[Json] = (
+        {
+            "prompt_tokens": 4,
+            "prompt_tokens_details": {"cached_tokens": 2},
+            "completion_tokens": 3,
+            "completion_tokens_details": {"reasoning_tokens": 1},
+            "total_tokens": 7,
+        },
+    )
 
 
 class ChatCompletions:
     """The dialect."""
 
     path = "/v1/chat/completions"
+
+    def fault(self, requested: Requested, before: Sequence[Answered]) -> str | None:
+        """See `Dialect`."""
+        waiting: list[str] = []
+        for place, message in enumerate(requested.messages):
+            own = message.get("tool_call_id")
+            if message["role"] == "tool" and own in waiting:
+                waiting.remove(own)
+            elif message["role"] == "tool":
+                return (
+                    f"Invalid parameter: messages with role 'tool' must be a response to a "
+                    f"preceeding message with 'tool_calls': messages.[{place}].role"
+                )
+            elif waiting:
+                break
+            elif message["role"] == "assistant":
+                calls = message.get("tool_calls")
+                if calls == []:
+                    return f"[] is too short - 'messages.{place}.tool_calls'"
+                if calls is None and message.get("content") is None:
+                    return f"Invalid value for 'content': got null: messages.[{place}].content"
+                waiting = [call["id"] for call in calls or ()]
+        if waiting:
+            return (
+                f"An assistant message with 'tool_calls' must be followed by tool messages "
+                f"responding to each 'tool_call_id'. The following tool_call_ids did not have "
+                f"response messages: {', '.join(waiting)}"
+            )
+        return None
+
+    def refusal(self, fault: str) -> Json:
+        """See `Dialect`."""
+        return openai_refusal(fault)
 
     def wants_stream(self, requested: Requested) -> bool:
         """See `Dialect`."""
@@ -99,6 +140,12 @@ def deltas_of(reply: ChatReply) -> Iterator[Json]:
                 part = {"index": index, "function": {"arguments": text[at : at + size]}}
                 yield {"tool_calls": [part]}
     yield from reply.deltas_more
+
+
+def openai_refusal(fault: str) -> Json:
+    """How OpenAI says what is wrong with a request."""
+    told = {"message": fault, "type": "invalid_request_error", "param": None, "code": None}
+    return {"error": told}
 
 
 def _own(reply: Reply) -> ChatReply:

@@ -2,6 +2,8 @@
 
 Written after OpenAI's API reference: "Responses", "Streaming events". An item of the output is
 announced, told in deltas, told once more as a whole (`….done`), and closed with all that it is.
+What a request must hold is written after "Conversation state", "Reasoning models" and the errors
+that the API gives.
 """
 
 from __future__ import annotations
@@ -9,10 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
-from tests.servers.model.script import Json, Reply, Requested, ToolUse, pieces_of
+from tests.servers.model.chat_completions import openai_refusal
+from tests.servers.model.script import Answered, Json, Reply, Requested, ToolUse, pieces_of
 
 __all__ = ["Responses", "ResponsesReply"]
 
@@ -23,13 +26,11 @@ class ResponsesReply(Reply):
 
     Attributes:
         messages: texts of messages of their own after the first.
-        summaries: what the model thought: the parts of the summary of a reasoning item.
         whole_text: what the events that repeat a message's text say in place of its deltas.
         whole_args: what those that repeat a call's arguments say in place of their deltas.
     """
 
     messages: Sequence[str] = ()
-    summaries: Sequence[str] = ()
     whole_text: str | None = None
     whole_args: str | None = None
 
@@ -38,6 +39,17 @@ class Responses:
     """The dialect."""
 
     path = "/v1/responses"
+
+    def fault(self, requested: Requested, before: Sequence[Answered]) -> str | None:
+        """See `Dialect`."""
+        held = _held(requested, before)
+        if isinstance(held, str):
+            return held
+        return _fault_in_ids(held, before) or _fault_in_calls(held) or _fault_in_thoughts(held)
+
+    def refusal(self, fault: str) -> Json:
+        """See `Dialect`."""
+        return openai_refusal(fault)
 
     def wants_stream(self, requested: Requested) -> bool:
         """See `Dialect`."""
@@ -66,6 +78,107 @@ class Responses:
         yield _frame(numbers, {"type": "response.completed", "response": done})
 
 
+def _held(requested: Requested, before: Sequence[Answered]) -> list[Json] | str:
+    """All items that a request is about, those that the API keeps among them; or what is wrong."""
+    earlier: list[Json] = []
+    previous = requested.body.get("previous_response_id")
+    if previous is not None:
+        kept = [one for one in before if f"resp_{one[0].number}" == previous and _stores(one[0])]
+        if not kept:
+            return f"Previous response with id '{previous}' not found."
+        told = _held(kept[0][0], before)
+        if isinstance(told, str):
+            return told
+        earlier = [*told, *_output(kept[0])]
+    given = requested.body["input"]
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    outputs = {item["id"]: item for one in before if _stores(one[0]) for item in _output(one)}
+    for item in items:
+        if item.get("type") == "item_reference" and item["id"] not in outputs:
+            return _not_found(item["id"])
+        earlier.append(outputs[item["id"]] if item.get("type") == "item_reference" else item)
+    return earlier
+
+
+def _fault_in_ids(held: Sequence[Json], before: Sequence[Answered]) -> str | None:
+    own = {item.get("id") for item in held}
+    outputs = [(one[0], _output(one)) for one in before]
+    for place, item in enumerate(held):
+        kind, named = item.get("type", "message"), item.get("id")
+        begins = _BEGINS.get(kind) if item.get("role", "assistant") == "assistant" else None
+        if named is not None and begins is not None and not named.startswith(begins):
+            return (
+                f"Invalid 'input[{place}].id': '{named}'. Expected an ID that begins "
+                f"with '{begins}'."
+            )
+        for requested, output in outputs:
+            if named is None or named not in {one["id"] for one in output}:
+                continue
+            first = output[0]
+            if kind != "reasoning" and first["type"] == "reasoning" and first["id"] not in own:
+                return (
+                    f"Item '{named}' of type '{kind}' was provided without its required "
+                    f"'reasoning' item: '{first['id']}'."
+                )
+            sealed = item.get("encrypted_content")
+            if kind == "reasoning" and not _stores(requested) and not sealed:
+                return _not_found(named)
+            if sealed is not None and sealed != first.get("encrypted_content"):
+                return f"The encrypted content for item {named} could not be verified."
+            break
+        else:
+            if kind == "reasoning":
+                return _not_found(named)
+    return None
+
+
+def _fault_in_calls(held: Sequence[Json]) -> str | None:
+    calls = [item["call_id"] for item in held if item.get("type") == "function_call"]
+    if len(set(calls)) < len(calls):
+        # OpenAI gives no id twice. Who does can't know which of them a result is for.
+        return None
+    waiting: list[str] = []
+    for item in held:
+        own = item.get("call_id", "")
+        if item.get("type") == "function_call":
+            waiting.append(own)
+        elif item.get("type") == "function_call_output":
+            if own not in waiting:
+                return f"No tool call found for function call output with call_id {own}."
+            waiting.remove(own)
+    return f"No tool output found for function call {waiting[0]}." if waiting else None
+
+
+def _fault_in_thoughts(held: Sequence[Json]) -> str | None:
+    for item, behind in pairwise([*held, {"role": "user"}]):
+        if item.get("type") == "reasoning":
+            follows = behind.get("type") in ("reasoning", "function_call")
+            if not follows and behind.get("role") != "assistant":
+                return (
+                    f"Item '{item.get('id')}' of type 'reasoning' was provided without its "
+                    "required following item."
+                )
+    return None
+
+
+def _stores(requested: Requested) -> bool:
+    return requested.body.get("store") is not False
+
+
+def _output(answered: Answered) -> list[Json]:
+    return [item.done for item in _items(*answered)]
+
+
+def _not_found(named: Any) -> str:
+    return (
+        f"Item with id '{named}' not found. Items are not persisted when `store` is set to false. "
+        "Try again with `store` set to true, or remove this item from your input."
+    )
+
+
+_BEGINS = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+
+
 @dataclass(frozen=True)
 class _Item:
     """One item of the output: what it is in the end, and how it comes."""
@@ -89,8 +202,9 @@ _COMPLETED: Json = {"status": "completed"}
 def _items(requested: Requested, reply: Reply) -> Iterator[_Item]:
     own = reply if isinstance(reply, ResponsesReply) else None
     ids = (f"{requested.number}_{index}" for index in count())
-    if own is not None and own.summaries:
-        yield _thought(next(ids), own.summaries)
+    if reply.thoughts:
+        sealed = "reasoning.encrypted_content" in (requested.body.get("include") or ())
+        yield _thought(next(ids), reply.thoughts, sealed)
     if reply.pieces:
         yield _message(next(ids), reply.pieces, own.whole_text if own is not None else None)
     for text in own.messages if own is not None else ():
@@ -132,8 +246,10 @@ def _call(named: str, call: ToolUse, size: int, whole: str | None) -> _Item:
     return _Item({**begun, **_COMPLETED, "arguments": text}, begun, parts)
 
 
-def _thought(named: str, summaries: Sequence[str]) -> _Item:
+def _thought(named: str, summaries: Sequence[str], sealed: bool) -> _Item:
     begun: Json = {"type": "reasoning", "id": f"rs_{named}", "summary": []}
+    if sealed:
+        begun["encrypted_content"] = f"sealed rs_{named}"
     parts: list[Json] = []
     kind = "response.reasoning_summary"
     for index, text in enumerate(summaries):
@@ -155,9 +271,9 @@ def _response(requested: Requested, status: str, output: list[Json]) -> Json:
     if status == "completed":
         usage = {
             "input_tokens": 4,
-            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "input_tokens_details": {"cached_tokens": 2, "cache_write_tokens": 0},
             "output_tokens": 3,
-            "output_tokens_details": {"reasoning_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": 1},
             "total_tokens": 7,
         }
     return {

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-__all__ = ["Dialect", "Json", "Reply", "Requested", "ToolUse", "pieces_of"]
+__all__ = [
+    "SIGNED",
+    "Answered",
+    "Dialect",
+    "Json",
+    "Reply",
+    "Requested",
+    "ToolUse",
+    "pieces_of",
+    "signature_of",
+]
 
 Json = dict[str, Any]
+
+SIGNED: Final = "c2lnbmVk"
+"""What every signature begins with."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,7 @@ class Reply:
         text: the text; a sequence is sent piece by piece.
         calls: the tool calls.
         fragment: characters of arguments in one delta; 0 sends each call whole.
+        thoughts: what the model thought before, part by part, where the dialect has a place for it.
         hold: when given, the stream waits for it after its first piece.
         breaks_off: the connection ends before the stream does.
         status: another one than 200 is answered with `body`.
@@ -50,6 +65,7 @@ class Reply:
     text: str | Sequence[str] = ()
     calls: Sequence[ToolUse] = ()
     fragment: int = 0
+    thoughts: Sequence[str] = ()
     hold: asyncio.Event | None = None
     breaks_off: bool = False
     status: int = 200
@@ -81,12 +97,24 @@ class Requested:
         return list(self.body["messages"])
 
 
+Answered = tuple[Requested, Reply]
+"""A request, and what it got."""
+
+
 class Dialect(Protocol):
     """One provider's way to ask a model, and to answer."""
 
     @property
     def path(self) -> str:
         """Where it is asked."""
+        ...
+
+    def fault(self, requested: Requested, before: Sequence[Answered]) -> str | None:
+        """Why the provider refuses a request, by what it knows of those before; else None."""
+        ...
+
+    def refusal(self, fault: str) -> Json:
+        """The body of its answer, with status 400."""
         ...
 
     def wants_stream(self, requested: Requested) -> bool:
@@ -109,3 +137,8 @@ class Dialect(Protocol):
 def pieces_of(text: str, size: int) -> list[str]:
     """A text in pieces of a size; whole where that is 0."""
     return [text[at : at + size] for at in range(0, len(text), size)] if size else [text]
+
+
+def signature_of(said: str) -> str:
+    """The signature of what a model said, in base64, by which its provider knows it again."""
+    return base64.b64encode(f"signed {said}".encode()).decode()

@@ -42,7 +42,7 @@ async def test_each_item_is_announced_told_in_deltas_repeated_and_closed() -> No
         ["I will ", "look."],
         [ToolUse("look", {"at": 1}, "c1"), ToolUse("look", {"at": 2}, "c2")],
         fragment=4,
-        summaries=["Hm."],
+        thoughts=["Hm."],
     )
     events = await streamed(reply)
     kinds = [kind.removeprefix("response.") for kind, _ in groupby(e["type"] for e in events)]

@@ -16,6 +16,7 @@ from typing import Final
 from tests.servers.peers.peer import VARIANTS, python_of, running
 from tests.servers.peers.recording import RECORDINGS, Recorder
 from tests.servers.peers.scenario import conversation, scenarios_of
+from tests.support.effects import lines_of
 from tests.support.server import serve
 
 __all__ = ["measured_with"]
@@ -42,8 +43,7 @@ async def record(name: str, url: str, effects: Path) -> None:
 
 
 def _executed(effects: Path) -> list[str]:
-    lines = effects.read_text().splitlines() if effects.exists() else []
-    return [json.loads(line)["to"] for line in lines]
+    return [json.loads(line)["to"] for line in lines_of(effects)]
 
 
 def _check(module: str, environments: Path) -> None:

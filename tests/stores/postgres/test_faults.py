@@ -12,12 +12,14 @@ import asyncpg
 import pytest
 
 from agui_bridge.errors import Conflict, StoreUnavailable
+from agui_bridge.protocol.threads.records import lease_token
 from agui_bridge.stores.base import ABSENT, Change, Committed, Expected
 from agui_bridge.stores.postgres.store import PostgresStore
 from tests.stores.processes import racers
 from tests.stores.samples import KEY, LEASE, OTHER, idle, message, put, running, stop, write_id
 from tests.support.postgres import emptied, execute, server
 from tests.support.proxy import Proxy, proxy_to
+from tests.support.waiting import eventually
 
 ME = f"agui-bridge-test-{os.getpid()}"
 """What the connections of these tests call themselves, so that only they are terminated."""
@@ -173,21 +175,22 @@ async def test_watching_goes_on_when_the_connection_that_listens_is_lost(
 ) -> None:
     by_proxy = url.replace(f":{server().port}/", f":{proxy.port}/")
     store, other = await PostgresStore.open(by_proxy), await PostgresStore.open(url)
-    assert store._notifications is not None
-    notifications = store._notifications.get()
+    notifications = store._announcements.get()
     async with asyncio.timeout(20):
         changes = store.watch(KEY)
+        await anext(changes)
         expected = ABSENT
-        for _ in range(2):
-            while not notifications.alive:
-                await anext(changes)
+        for number in range(2):
+            await eventually(lambda: notifications.alive)
+            token = lease_token(other.process, f"r{number}")
+            done = await put(other, running(token=token), expected)
+            assert (await store.load(KEY)).runs(token)
             waiting = asyncio.ensure_future(anext(changes))
-            done = await put(other, idle(), expected)
+            await put(other, idle(), Expected(lease=token))
             await waiting
-            expected = Expected(version=done.record.version)
+            expected = Expected(version=done.record.version + 1)
             proxy.cut()
-            while notifications.alive:
-                await anext(changes)
+            await eventually(lambda: not notifications.alive)
         await changes.aclose()
     await store.aclose()
     await other.aclose()

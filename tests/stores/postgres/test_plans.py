@@ -8,13 +8,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from agui_bridge.stores.postgres.deliveries import DeliveryStatements
-from agui_bridge.stores.postgres.servers import newest_records
+from agui_bridge.stores.postgres.beside_threads import DeliveryStatements, newest_records
 from agui_bridge.stores.postgres.statements import Statement, Statements
 from agui_bridge.stores.postgres.store import PostgresStore
 from tests.support.postgres import execute, new_schema, server, with_schema
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(180)]
 
 FILL = """
 INSERT INTO {0}.agui_threads (scope, agent, thread, version, status, batch, lease, lease_ends_at,
@@ -132,7 +131,7 @@ def hot(statements: Statements) -> dict[str, Statement]:
     parts = ("interrupts", "receipts", "messages", "superseded", "audit", "words")
     everything = dict.fromkeys(parts, True)
     listed = statements.interrupts
-    deliveries = DeliveryStatements(f"{statements.schema}.", timed=False)
+    deliveries = DeliveryStatements(statements)
     return {
         "load": statements.load,
         "record": statements.record,

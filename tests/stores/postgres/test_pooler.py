@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from agui_bridge.errors import Conflict
+from agui_bridge.stores.announcements import DEAF
 from agui_bridge.stores.base import Change, Expected
 from agui_bridge.stores.postgres.store import PostgresStore
 from tests.stores.postgres.pgbouncer import pgbouncer
@@ -83,8 +84,7 @@ async def test_a_pooler_that_keeps_sessions_is_used_in_full_when_the_address_say
     with pgbouncer(server(), "session") as port:
         store = await PostgresStore.open(by_way_of(port, url, pooler="session", pool_size="1"))
         other = await PostgresStore.open(url)
-        assert store._notifications is not None
-        notifications = store._notifications.get()
+        notifications = store._announcements.get()
         changes = store.watch(KEY)
         async with asyncio.timeout(20):
             while not notifications.alive:
@@ -108,9 +108,9 @@ async def test_as_behind_a_pooler_a_call_prepares_nothing_that_stays_and_leaves_
     async with store._connections._here.get().pool.acquire() as connection:
         prepared = await connection.fetchval("SELECT count(*) FROM pg_prepared_statements")
         open_transaction = connection.is_in_transaction()
-    notifications = store._notifications
+    process = store.process
     await store.aclose()
 
     assert (loaded.record, loaded.messages) == (done.record, (message("m", 1),))
     # The question itself is the unnamed one, which the view does not show.
-    assert (prepared, open_transaction, notifications) == (0, False, None)
+    assert (prepared, open_transaction, process) == (0, False, DEAF)

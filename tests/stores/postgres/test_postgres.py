@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import asyncpg
 import pytest
 
 from agui_bridge.errors import Fenced
-from agui_bridge.protocol.threads.records import ThreadKey
-from agui_bridge.stores.base import ABSENT, Change, Expected
-from agui_bridge.stores.postgres.notifications import CHANNEL, MOST_AT_ONCE, digest
+from agui_bridge.protocol.threads.records import ThreadKey, lease_token
+from agui_bridge.stores.announcements import Interests
+from agui_bridge.stores.base import Change, Expected
+from agui_bridge.stores.postgres.notifications import MOST_AT_ONCE, digest
 from agui_bridge.stores.postgres.store import PostgresStore
 from tests.stores.samples import (
     KEY,
@@ -133,6 +133,8 @@ async def test_a_commit_and_a_load_are_one_statement_each(
         statements.append(statement.sql)
         return await run(statement, values, repeatable=repeatable)
 
+    # Else it looks later whether a server of the version before is there.
+    await store.servers.look()
     monkeypatch.setattr(store._connections, "run", counted)
     await put(store, running(), messages=(message("m", 1),))
     await store.load(KEY, ["a"], messages=True)
@@ -160,50 +162,9 @@ async def test_a_commit_waits_for_the_disk_though_the_server_would_not(
 
 async def alive(store: PostgresStore) -> None:
     """Wait until notifications arrive."""
-    assert store._notifications is not None
-    notifications = store._notifications.get()
-    notifications.start()
-
-    async def arrive() -> bool:
-        return notifications.alive
-
-    await eventually(arrive)
-
-
-@pytest.fixture
-async def heard(control: Any) -> list[str]:
-    """The notifications that are sent, but for tests of the connection."""
-    words: list[str] = []
-
-    def hear(*arguments: Any) -> None:
-        words.extend(word for word in arguments[3].split() if not arguments[3].startswith("test"))
-
-    await control.add_listener(CHANNEL, hear)
-    return words
-
-
-async def test_what_others_may_wait_for_is_told_and_what_a_run_writes_meanwhile_is_not(
-    store: PostgresStore, heard: list[str], control: Any
-) -> None:
-    # Everybody on this database hears of everybody's threads: these are this test's own.
-    key, last = (replace(KEY, thread=f"{name}-{write_id()}") for name in ("changing", "last"))
-    await alive(store)
-    await put(store, running(key))
-    await put(store, running(key), LEASE, messages=(message("m", 1),))
-    await put(store, running(key), LEASE, messages=(message("n", 2),))
-    await store.request_stop(key, stop())
-    await put(store, interrupted(key), LEASE)
-    await store.delete(key, Expected(version=1003))
-    await put(store, idle(last))
-
-    async def all_told() -> bool:
-        await control.execute("SELECT 1")
-        return digest(last) in heard
-
-    await eventually(all_told)
-
-    # Several changes may be told of at once.
-    assert 1 <= heard.count(digest(key)) <= 4
+    announcements = store._announcements.get()
+    announcements.start()
+    await eventually(lambda: announcements.alive)
 
 
 async def test_a_hint_says_nothing_of_scope_or_thread_and_fits_in_a_notification() -> None:
@@ -211,7 +172,10 @@ async def test_a_hint_says_nothing_of_scope_or_thread_and_fits_in_a_notification
 
     assert len(word) == 16
     assert word != digest(ThreadKey("company", "agents", "ecret plans"))
-    assert MOST_AT_ONCE * (len(word) + 1) < 8000
+    told = Interests("0123456789abcdef").look("t", lease_token("fedcba9876543210", "secret"), 0.0)
+    assert told is not None
+    assert "secret" not in told.word
+    assert MOST_AT_ONCE * (len(told.word) + 1) < 8000
 
 
 async def test_watching_by_notification_asks_the_database_nothing(
@@ -224,13 +188,36 @@ async def test_watching_by_notification_asks_the_database_nothing(
     async def unwanted(*_: Any, **__: Any) -> Any:
         raise AssertionError("it polls")
 
+    token = lease_token(other.process, "r1")
+    await put(other, running(token=token))
     changes = store.watch(KEY)
     await anext(changes)
+    await store.load(KEY)
     with monkeypatch.context() as patch:
         patch.setattr(store._connections, "run", unwanted)
         waiting = asyncio.ensure_future(anext(changes))
-        await asyncio.sleep(0)
-        await other.commit(KEY, Change(idle()), ABSENT, write_id())
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        await put(other, idle(), Expected(lease=token))
         await asyncio.wait_for(waiting, 20)
         await changes.aclose()
+
+
+async def test_what_no_process_announces_is_looked_for(store: PostgresStore, url: str) -> None:
+    """A thread that does not exist has no owner who could tell."""
+    other = await PostgresStore.open(url)
+    await alive(store)
+    changes = store.watch(KEY)
+    took = []
+    for _ in range(5):  # one of them, at least, on a machine that has other things to do
+        await anext(changes)
+        assert (await store.load(KEY)).record is None
+        began = asyncio.get_running_loop().time()
+        done = await put(other, idle())
+        await anext(changes)
+        took.append(asyncio.get_running_loop().time() - began)
+        await other.delete(KEY, Expected(version=done.record.version))
+        await anext(changes)
+    await changes.aclose()
+    assert min(took) < 0.6, took
     await other.aclose()

@@ -21,7 +21,7 @@ from agui_bridge.stores.base import Expected
 from agui_bridge.stores.open import open_store
 from agui_bridge.stores.postgres.address import parse_address, redacted
 from agui_bridge.stores.postgres.store import PostgresStore
-from agui_bridge.stores.sql.schema import VERSION_TABLE, revisions
+from agui_bridge.stores.sql.rows import VERSION_TABLE, revisions
 from tests.stores.processes import racers
 from tests.stores.samples import KEY, idle, put
 from tests.support.forks import fork

@@ -13,6 +13,7 @@ from agui_bridge.errors import StoreUnavailable
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.notifications import Notifications
+from agui_bridge.stores.redis.rows import Keys
 
 SECONDS = 30
 
@@ -27,30 +28,26 @@ class Swallowing:
 
     def __init__(self, place: str) -> None:
         self.place = place
+        self.address = Address.parse("redis://127.0.0.1:1")
         self.reached = asyncio.Event()
 
-    def subscriber(self) -> Self:
-        return self
-
-    def pubsub(self) -> Self:
-        return self
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        pass
-
-    async def aclose(self, **_: bool) -> None:
-        pass
-
-    async def subscribe(self, _channel: str) -> None:
+    async def listener(self, _channel: str) -> Self:
         if self.place == "connecting":
             await self._wait()
             raise Broken("cancelled, as it seems")
+        return self
 
-    async def get_message(self, **_: Any) -> None:
-        await self._wait()
+    async def send_command(self, *_: object) -> None:
+        pass
+
+    async def read_response(self, **limits: Any) -> list[str] | None:
+        if limits:
+            await self._wait()
+            return None
+        return ["subscribe", "channel"]
+
+    async def disconnect(self, **_: bool) -> None:
+        pass
 
     async def _wait(self) -> None:
         self.reached.set()
@@ -61,7 +58,7 @@ class Swallowing:
 @pytest.mark.parametrize("place", ["connecting", "listening"])
 async def test_a_cancellation_that_the_client_swallows_ends_the_listener(place: str) -> None:
     client: Any = Swallowing(place)
-    listening = Notifications(client, "channel", lambda _: None)
+    listening = Notifications(client, Keys("agui", 1), "one", print, print)
     listening.start()
     (task,) = [it for it in asyncio.all_tasks() if "_listen" in repr(it)]
     await client.reached.wait()

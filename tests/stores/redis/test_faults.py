@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agui_bridge.engine.run.leases import commit_safely
+from agui_bridge.engine.repository import until_answered
 from agui_bridge.engine.streaming.clock import SystemClock
 from agui_bridge.errors import StoreUnavailable
 from agui_bridge.stores.base import ABSENT, Change, Committed, Expected
@@ -23,14 +23,10 @@ async def commit_until_it_counts(
 ) -> Committed:
     """Commit as the engine does, for 20 seconds at most."""
     deadline = time.monotonic() + 20
-    return await commit_safely(
-        store,
+    return await until_answered(
+        lambda: store.commit(KEY, change, expected, write_id),
         SystemClock(),
-        KEY,
-        change,
-        expected,
-        write_id,
-        give_up=lambda: time.monotonic() > deadline,
+        lambda: time.monotonic() > deadline,
     )
 
 
@@ -42,6 +38,8 @@ async def test_a_commit_whose_answer_was_lost_is_repeated_and_counts_once(
 ) -> None:
     async with proxy_to(server.port) as proxy:
         store = await RedisStore.open(f"redis://127.0.0.1:{proxy.port}")
+        # Else it looks later whether a server of the version before is there.
+        await store.servers.look()
         first = await put(store, idle())
         # One that breaks off is tried once more by the store itself.
         proxy.fault, proxy.times = "lose reply", 2
@@ -77,6 +75,8 @@ async def test_a_cancelled_call_leaves_the_store_usable(store: RedisStore) -> No
 async def test_a_deletion_whose_answer_was_lost_is_not_repeated(server: RedisServer) -> None:
     async with proxy_to(server.port) as proxy:
         store = await RedisStore.open(f"redis://127.0.0.1:{proxy.port}")
+        # Else it looks later whether a server of the version before is there.
+        await store.servers.look()
         # Once, so that the server knows the script.
         await put(store, idle())
         await store.delete(KEY, Expected(version=1000))

@@ -3,58 +3,74 @@
 import asyncio
 from dataclasses import replace
 
-from agui_bridge.protocol.threads.records import ThreadKey
-from agui_bridge.stores.base import Expected
+import pytest
+
+from agui_bridge.protocol.threads.records import lease_token
 from agui_bridge.stores.redis.address import Address
 from agui_bridge.stores.redis.client import Client
 from agui_bridge.stores.redis.notifications import Notifications
+from agui_bridge.stores.redis.rows import Keys
 from agui_bridge.stores.redis.store import RedisStore
-from agui_bridge.stores.watching import ANY_STOP
-from tests.stores.samples import KEY, LEASE, OTHER, idle, message, put, running, stop
+from tests.stores.samples import KEY, idle, put, running, stop
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
 
 
-async def test_other_processes_hear_of_what_decides_and_not_of_messages(
-    store: RedisStore, server: RedisServer
+async def test_a_process_hears_what_is_for_it_and_for_all_and_goes_on_after_a_cut(
+    server: RedisServer,
 ) -> None:
-    heard: asyncio.Queue[ThreadKey | str] = asyncio.Queue()
-    client = Client(Address.parse(server.url))
-    hints = Notifications(client, "agui:changes", heard.put_nowait)
-    hints.start()
-    await until_listening(server)
-
-    await put(store, running())
-    await put(store, running(), LEASE, messages=(message("m", 1),))
-    await put(store, idle(OTHER))
-    await store.request_stop(KEY, stop())
-    await store.delete(OTHER, Expected(version=1000))
-    async with asyncio.timeout(5):
-        assert [await heard.get() for _ in range(5)] == [KEY, OTHER, KEY, ANY_STOP, OTHER]
-
-    with server.client() as plain:
-        plain.execute_command("CLIENT KILL TYPE pubsub")
-    expected = LEASE
-
-    async def announce() -> bool:
-        nonlocal expected
-        done = await put(store, idle(), expected)
-        expected = Expected(version=done.record.version)
-        await asyncio.sleep(0.02)
-        return not heard.empty()
-
-    # What is announced before it listens again is lost.
-    await eventually(announce)
-    assert await heard.get() == KEY
-    await hints.aclose()
+    client, keys = Client(Address.parse(server.url)), Keys("agui", 1)
+    here: asyncio.Queue[str] = asyncio.Queue()
+    everybody: asyncio.Queue[str] = asyncio.Queue()
+    one = Notifications(client, keys, "one", here.put_nowait, everybody.put_nowait)
+    other = Notifications(client, keys, "other", pytest.fail, pytest.fail)
+    one.start()
+    await eventually(lambda: one.alive)
+    for _ in range(2):
+        for word in ("a", "b", "a"):
+            other.tell("one", word)
+        other.tell("", "scope/agent/t")
+        other.tell("", "stop")
+        async with asyncio.timeout(5):
+            assert [await here.get() for _ in "ab"] == ["a", "b"]
+            assert {await everybody.get() for _ in "ab"} == {"scope/agent/t", "stop"}
+        with server.client() as plain:
+            plain.execute_command("CLIENT KILL TYPE pubsub")
+        # What is announced before it listens again is lost.
+        await eventually(lambda: not one.alive)
+        await eventually(lambda: one.alive)
+    await one.aclose()
+    await other.aclose()
     await client.aclose()
+
+
+async def test_nobody_listens_and_nothing_is_said_where_the_address_says_so(
+    server: RedisServer,
+) -> None:
+    store = await RedisStore.open(f"{server.url}?listen=off")
+    other = await RedisStore.open(f"{server.url}?listen=off")
+    with server.client() as plain:
+        before = plain.info("commandstats").get("cmdstat_publish", {}).get("calls", 0)
+        changes = store.watch(KEY)
+        await anext(changes)
+        waiting = asyncio.ensure_future(anext(changes))
+        token = lease_token(other.process, "r1")
+        await put(other, running(token=token))
+        async with asyncio.timeout(5):
+            await waiting
+        await store.request_stop(KEY, replace(stop(), token=token))
+        assert plain.info("commandstats").get("cmdstat_publish", {}).get("calls", 0) == before
+        assert plain.pubsub_channels() == []
+    await changes.aclose()
+    await store.aclose()
+    await other.aclose()
 
 
 async def until_listening(server: RedisServer) -> None:
     """Wait until somebody listens for changes."""
     with server.client() as plain:
         # Redis tells nobody when somebody subscribes.
-        await eventually(lambda: plain.pubsub_numsub("agui:changes")[0][1])
+        await eventually(lambda: plain.pubsub_channels("agui:changes:*"))
 
 
 async def test_all_watchers_of_a_store_share_one_connection(

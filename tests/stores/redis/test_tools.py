@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from agui_bridge.protocol.threads.records import InterruptStatus, ToolCall
-from agui_bridge.stores.base import Expected
+from agui_bridge.stores.base import (
+    Expected,
+    QuestionFilter,
+)
 from agui_bridge.stores.redis.store import RedisStore
 from tests.stores.samples import KEY, OTHER, ask, idle, interrupted, put
 from tests.support.clock import FakeClock
@@ -16,7 +18,7 @@ from tests.support.redis_server import RedisServer
 MANY = 2_500
 """More than a script looks at in one go."""
 
-RARE: dict[str, Any] = {"tool": "rare", "status": InterruptStatus.OPEN}
+RARE = QuestionFilter(tool="rare", status=InterruptStatus.OPEN)
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ async def store(server: RedisServer, clock: FakeClock) -> AsyncIterator[RedisSto
 
 
 async def ids(store: RedisStore) -> list[str]:
-    return [row.interrupt.id for row in await store.list_interrupts("scope", **RARE)]
+    return [row.interrupt.id for row in await store.list_interrupts("scope", RARE)]
 
 
 async def test_questions_about_other_tools_are_looked_at_once(
@@ -57,7 +59,7 @@ async def test_questions_about_other_tools_are_looked_at_once(
     after = looked_at()
     assert after - before > MANY
     assert await ids(store) == ["rare"]
-    assert await store.count_interrupts("scope", **RARE) == 1
+    assert await store.count_interrupts("scope", RARE) == 1
     assert looked_at() - after < 10
 
 
@@ -68,7 +70,7 @@ async def test_a_server_that_refuses_writes_still_lists_by_tool(
         client.config_set("maxmemory", "1")
         try:
             assert await ids(store) == ["rare"]
-            assert await store.count_interrupts("scope", **RARE) == 1
+            assert await store.count_interrupts("scope", RARE) == 1
         finally:
             client.config_set("maxmemory", "0")
 
@@ -79,7 +81,7 @@ async def test_nothing_is_left_of_a_question_that_is_answered_or_deleted(
     other = ask("other", tool_call=ToolCall("c", "rare", {}))
     await put(store, interrupted(OTHER), interrupts=(other,))
     clock.advance(100)
-    listed = await store.list_interrupts("scope", **RARE)
+    listed = await store.list_interrupts("scope", RARE)
     first, second = (row.interrupt for row in listed)
     (key,) = [row.key for row in listed if row.interrupt.id == "other"] or [OTHER]
 

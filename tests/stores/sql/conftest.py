@@ -14,8 +14,8 @@ import pytest
 
 from agui_bridge.stores.base import Store
 from agui_bridge.stores.open import open_store
-from agui_bridge.stores.sql import schema
-from agui_bridge.stores.sql.schema import Database
+from agui_bridge.stores.sql import rows as schema
+from agui_bridge.stores.sql.rows import Database
 from tests.stores.sql.described import Table, postgres_tables, sqlite_tables
 from tests.support import postgres
 

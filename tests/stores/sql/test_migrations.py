@@ -7,20 +7,21 @@ from pathlib import Path
 import pytest
 
 from agui_bridge.errors import SchemaMismatch, StoreError
-from agui_bridge.stores.sql import schema
-from agui_bridge.stores.sql.schema import VERSION_TABLE, Database, revisions
-from agui_bridge.stores.sql.tables import (
+from agui_bridge.stores.sql import rows
+from agui_bridge.stores.sql.rows import (
     INTERRUPTS,
     KEY,
     MESSAGES,
     RECEIPTS,
     RECORD,
     STOP,
+    VERSION_TABLE,
     WRITTEN,
+    Database,
     RowTable,
+    revisions,
 )
-from tests.stores.samples import KEY as THREAD
-from tests.stores.samples import idle, message, put
+from tests.stores.samples import KEY as THREAD, idle, message, put
 from tests.stores.sql.conftest import Place
 from tests.stores.sql.described import Table
 
@@ -40,7 +41,7 @@ def version(place: Place) -> object:
 
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])
 def test_every_file_is_a_revision_and_no_number_is_left_out(database: Database) -> None:
-    names = {file.name for file in schema.MIGRATIONS.iterdir()}
+    names = {file.name for file in rows.MIGRATIONS.iterdir()}
     other = {"sqlite": "postgres", "postgres": "sqlite"}[database]
     numbers = list(revisions(database))
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agui_bridge.stores.sql import schema
+from agui_bridge.stores.sql import rows
 from tests.stores.sql.conftest import Place
 
 TOLD = {"new": None, "told": False, "over": True}
@@ -44,4 +44,4 @@ async def test_what_was_told_before_is_not_told_again(before: Place, migrations:
     assert over == []
     kept = dict(before.ask("SELECT id, told FROM agui_interrupts"))
     assert {id: kept[id] for id in TOLD} == {"new": 0, "told": 1, "over": 2}
-    assert "0006" in schema.revisions(before.database)
+    assert "0006" in rows.revisions(before.database)

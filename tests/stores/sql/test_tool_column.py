@@ -4,8 +4,8 @@ import pytest
 
 from agui_bridge.protocol.threads.records import ToolCall
 from agui_bridge.stores import codec
-from tests.stores.samples import KEY as THREAD
-from tests.stores.samples import ODD_JSON, ask
+from agui_bridge.stores.base import QuestionFilter
+from tests.stores.samples import KEY as THREAD, ODD_JSON, ask
 from tests.stores.sql.conftest import Place
 
 TOOLS = {
@@ -34,7 +34,7 @@ async def test_the_tool_of_what_was_stored_before_is_filled_in(
     try:
         for id, tool in TOOLS.items():
             if tool is not None:
-                rows = await store.list_interrupts(THREAD.scope, tool=tool)
+                rows = await store.list_interrupts(THREAD.scope, QuestionFilter(tool=tool))
                 assert [row.interrupt.id for row in rows] == [id]
     finally:
         await store.aclose()

@@ -10,7 +10,7 @@ import pytest
 from agui_bridge.errors import ConfigurationError, SchemaMismatch, StoreError
 from agui_bridge.stores.memory import MemoryStore
 from agui_bridge.stores.open import open_store
-from agui_bridge.stores.sql.schema import VERSION_TABLE, revisions
+from agui_bridge.stores.sql.rows import VERSION_TABLE, revisions
 from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.stores.processes import racers
 from tests.stores.samples import KEY, idle, put

@@ -15,7 +15,7 @@ import pytest
 
 from agui_bridge.errors import Conflict, StoreUnavailable
 from agui_bridge.stores.base import Change, Expected
-from agui_bridge.stores.sqlite import deliveries, statements
+from agui_bridge.stores.sqlite import beside_threads, statements
 from agui_bridge.stores.sqlite.database import SqliteDatabase
 from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.stores.processes import racers
@@ -104,8 +104,8 @@ async def test_the_queries_that_run_all_the_time_use_indexes(store: SqliteStore)
         "old": statements.OLD,
         "threads": statements.THREADS,
         "tool": statements.list_interrupts(frozenset({"status", "tool", "after"}), unexpired=True),
-        "new to channels": deliveries.UNANNOUNCED,
-        "over for channels": deliveries.OVER,
+        "new to channels": beside_threads.UNANNOUNCED,
+        "over for channels": beside_threads.OVER,
         "count": statements.count_interrupts(frozenset({"status"}), unexpired=True),
         "open": statements.list_interrupts(frozenset({"status"}), unexpired=True),
     }

@@ -15,7 +15,7 @@ import pytest
 from agui_bridge.errors import Conflict, StoreError, WritesRefused
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge.stores.base import Change, Committed, Expected
-from agui_bridge.stores.sqlite import writer as group_writer
+from agui_bridge.stores.sqlite import database as group_writer
 from agui_bridge.stores.sqlite.store import SqliteStore
 from tests.stores.processes import racers
 from tests.stores.samples import idle, message, put

@@ -12,8 +12,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-__all__ = ["CallIds", "ReplyIds"]
-
 _NUMBERED: Final = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL)
 
 

@@ -12,9 +12,28 @@ from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from agui_bridge.protocol.threads.messages.repeats import calls_of
+from agui_bridge.protocol.json_values import WireEvent
+from agui_bridge.protocol.threads.messages.archived import calls_of
 
-__all__ = ["LEFT", "SOON", "bytes_of", "oldest_turns"]
+# --- how near a thread is to the bound of its size ---
+
+THREAD_SIZE: Final = "agui_bridge.thread_size"
+"""Name of the CUSTOM event."""
+
+
+def told_size(size: int, most: int, archived: int) -> WireEvent:
+    """The event that says it.
+
+    Args:
+        size: bytes of the conversation as JSON, once the oldest turns have left.
+        most: how many it may have.
+        archived: messages that have left with this run.
+    """
+    value = {"bytes": size, "max": most, **({"archived": archived} if archived else {})}
+    return {"type": "CUSTOM", "name": THREAD_SIZE, "value": value}
+
+
+# --- sizes ---
 
 SOON: Final = 0.8
 """The part of the bound from which on people are told that it is near."""

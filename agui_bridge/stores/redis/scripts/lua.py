@@ -21,7 +21,7 @@ A shard has these, all of them sorted sets:
     asks:SCOPE//THREAD          the same of the threads of one id
     asks:SCOPE:open TOOL        open interrupts about a tool, its name as JSON
     tools                       scopes by the time before which their interrupts are sorted by tool
-    leases, expiry, idle        threads by when they end, expire, or were touched
+    leases, expiry, idle        threads by when they end, expire (or are looked at), were touched
     stops                       stop requests by the token that they are for
     audit                       threads that have rows of the audit chain, all of one score
     grants                      scopes that have remembered decisions, all of one score
@@ -38,8 +38,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-
-__all__ = ["DELIVERIES", "LEASE", "NOW", "THREAD", "TOOL", "Script"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +148,34 @@ local function end_of_string(row, at)
   return at
 end
 
--- The tool that an interrupt asks about, as JSON, or nil: its row's `tool_call` begins with the
--- call's id and the tool's name; behind one that is null stands `about_tool`. No key before it has
--- that name, and in a string its quotes would be escaped.
-local function tool_of(row)
+-- The tools that an interrupt asks about, each as JSON: its row's `tool_call` begins with the
+-- call's id and the tool's name; behind one that is null stands `about_tool`, and behind that of
+-- several calls `about_tools`, each on a line. No key before it has that name, and in a string its
+-- quotes would be escaped.
+local function tools_of(row)
   local _, at = string.find(row, '"tool_call":', 1, true)
-  if not at then return nil end
-  local name
+  if not at then return {} end
   if string.sub(row, at + 1, at + 1) == '[' then
-    name = end_of_string(row, at + 2) + 2
-  else
-    local _, about = string.find(row, '^null,"about_tool":"', at + 1)
-    if not about then return nil end
-    name = about
+    local name = end_of_string(row, at + 2) + 2
+    return {string.sub(row, name, end_of_string(row, name))}
   end
-  return string.sub(row, name, end_of_string(row, name))
+  local _, about = string.find(row, '^null,"about_tool":"', at + 1)
+  if not about then return {} end
+  local ends = end_of_string(row, about)
+  local _, several = string.find(row, '^,"about_tools":"', ends + 1)
+  local lines = several and string.sub(row, several + 1, end_of_string(row, several) - 1) or ''
+  if lines == '' then return {string.sub(row, about, ends)} end
+  local found = {}
+  local text = string.gsub(lines, '\\\\(.)', function(it) return it == 'n' and '\\n' or it end)
+  for name in string.gmatch(text, '[^\\n]+') do found[#found + 1] = name end
+  return found
+end
+
+local function asks_about(row, tool)
+  for _, name in ipairs(tools_of(row)) do
+    if name == tool then return true end
+  end
+  return false
 end
 """
 """What the indexes by tool are kept with."""

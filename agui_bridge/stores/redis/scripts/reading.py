@@ -4,25 +4,6 @@ from __future__ import annotations
 
 from agui_bridge.stores.redis.scripts.lua import LEASE, NOW, THREAD, TOOL, Script
 
-__all__ = [
-    "COUNT_INTERRUPTS",
-    "DUE",
-    "FIND_INTERRUPTS",
-    "HISTORY",
-    "IDLE",
-    "INTERRUPT_ROWS",
-    "LIST_ROW",
-    "LOAD",
-    "MARK",
-    "NEWEST",
-    "PING",
-    "POSITIONS",
-    "SORT_BY_TOOL",
-    "STOPS",
-    "TIME",
-    "WORDS",
-]
-
 TIME = Script(NOW + "return now(ARGV[1])")
 """ARGV: the clock. Gives the time."""
 
@@ -156,8 +137,9 @@ end
 local function sort(member, raised)
   if tonumber(raised) >= before then return true end
   local agent, thread, _, id = string.match(member, PARTS)
-  local tool = tool_of(row_of(scope, agent, thread, id) or '')
-  if tool then write('ZADD', asks .. ':open ' .. tool, raised, member) end
+  for _, tool in ipairs(tools_of(row_of(scope, agent, thread, id) or '')) do
+    write('ZADD', asks .. ':open ' .. tool, raised, member)
+  end
   return refused
 end
 
@@ -200,7 +182,7 @@ local function fits(member)
     return false, place ~= position or FINAL[state]
   end
   if status == 'open' and tonumber(expires) <= time then return false end
-  return tool == '' or tool_of(row) == tool
+  return tool == '' or asks_about(row, tool)
 end
 
 local function each_unsorted(from, visit)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from agui_bridge.stores.redis.scripts.lua import DELIVERIES, LEASE, NOW, THREAD, TOOL, Script
 
-__all__ = ["COMMIT", "DELETE", "KEEP_WORDS", "PRUNE", "RENEW", "REQUEST_STOP"]
-
 _WRITE = (
     THREAD
     + TOOL
@@ -54,8 +52,7 @@ end
 -- By tool an interrupt stands only after somebody has looked for tools, and as long as it is there.
 local function unindex_tool(tag, id, position, row)
   local scope, agent, thread = parts(tag)
-  local tool = tool_of(row)
-  if tool then
+  for _, tool in ipairs(tools_of(row)) do
     call('ZREM', P .. ':asks:' .. scope .. ':open ' .. tool,
          agent .. ' ' .. thread .. ' ' .. position .. ' ' .. id)
   end
@@ -64,11 +61,6 @@ end
 local function stop_member(tag, stop)
   local token, rest = string.match(stop, '^(%S*)( .*)$')
   return token .. ' ' .. tag .. rest
-end
-
--- A hint; whoever may not publish is found by polling, and a script must not stop half-way.
-local function announce(channel, tag)
-  if channel ~= '' then redis.pcall('PUBLISH', channel, tag) end
 end
 
 local function remove(tag, head)
@@ -99,7 +91,7 @@ local at = 0
 local function take() at = at + 1; return ARGV[at] end
 local time, tag, write_id = now(take()), take(), take()
 local version, lease, after, not_after = take(), take(), take(), take()
-local waits, channel = take(), take()
+local waits = take()
 local head, found = head_of()
 
 if head and head.write_id == write_id then
@@ -111,7 +103,7 @@ if not holds(head, time, version, lease, after, not_after) then return {'refused
 
 local first, status, its_lease, ends = take(), take(), take(), take()
 local given, doubted = take(), take()
-local seconds, batch, data = take(), take(), take()
+local seconds, batch, look_at, data = take(), take(), take(), take()
 if ends ~= '' and seconds ~= '' then
   ends = string.format('%.17g', tonumber(time) + tonumber(seconds))
   given, doubted = time, ''
@@ -197,12 +189,13 @@ if status == 'interrupted' and batch ~= '' then
     waiting = waiting or state == 'open' or state == 'answered'
   end)
 end
+-- A thread that does nothing ends nothing but the pause before the next look.
+if look_at ~= '' then latest, waiting = look_at, true end
 if latest and all and waiting then
   call('ZADD', P .. ':expiry', latest, tag)
 else
   call('ZREM', P .. ':expiry', tag)
 end
-announce(channel, tag)
 return {'done', time, call('HGET', T, 'version'), created, ends, given, doubted,
         head and head.stop or false}
 """
@@ -223,9 +216,9 @@ local held = {}
 for n = 3, #ARGV, 2 do
   local tag, lease = ARGV[n], ARGV[n + 1]
   local thread = P .. ':t:' .. tag
-  local found = call('HMGET', thread, 'lease', 'ends', 'given', 'doubted')
+  local found = call('HMGET', thread, 'lease', 'ends', 'given', 'doubted', 'status')
   if found[1] == lease and not is_over(tonumber(time), found[2], found[3], found[4]) then
-    call('HINCRBY', thread, 'version', 1)
+    if found[5] == 'running' then call('HINCRBY', thread, 'version', 1) end
     call('HSET', thread, 'ends', ends, 'given', time, 'doubted', '')
     call('ZADD', P .. ':leases', ends, tag)
     held[#held + 1] = lease
@@ -253,7 +246,7 @@ return 1
 REQUEST_STOP = Script(
     _WRITE
     + """
-local tag, stop, channel = ARGV[1], ARGV[2], ARGV[3]
+local tag, stop = ARGV[1], ARGV[2]
 local head = head_of()
 if not head then return false end
 -- See join_stops.
@@ -272,12 +265,10 @@ end
 call('HSET', T, 'stop', result)
 if head.stop then call('ZREM', P .. ':stops', stop_member(tag, head.stop)) end
 call('ZADD', P .. ':stops', 0, stop_member(tag, result))
-announce(channel, tag)
-announce(channel, ARGV[4])
 return record_of()
 """
 )
-"""ARGV: the thread's tag, the request, the channel, what tells of stops there.
+"""ARGV: the thread's tag, the request.
 
 Gives the record, if there is one.
 """
@@ -289,12 +280,11 @@ local time, tag = now(ARGV[1]), ARGV[2]
 local head, found = head_of()
 if not head or not holds(head, time, ARGV[3], ARGV[4], ARGV[5], '') then return {time, found} end
 remove(tag, head)
-announce(ARGV[6], tag)
 return false
 """,
     repeatable=False,
 )
-"""ARGV: the clock, the tag, the version, lease and write id expected, the channel.
+"""ARGV: the clock, the tag, the version, lease and write id expected.
 
 Gives nothing when the thread is deleted, else the time and the head."""
 
@@ -306,8 +296,19 @@ if not head or head.status ~= 'idle' or tonumber(head.updated) > tonumber(ARGV[2
   return 0
 end
 remove(ARGV[1], head)
-announce(ARGV[3], ARGV[1])
 return 1
 """
 )
-"""ARGV: the tag, the latest time of its last touch, the channel. Gives how many it deleted."""
+"""ARGV: the tag, the latest time of its last touch. Gives how many it deleted."""
+
+TELL = Script(
+    """
+local said = ARGV[2] ~= '' and redis.pcall('SPUBLISH', KEYS[1], ARGV[1])
+if type(said) ~= 'number' then redis.pcall('PUBLISH', KEYS[1], ARGV[1]) end
+"""
+)
+"""KEYS: a channel. ARGV: what is said there, and whether to shard it where that can be.
+
+A hint, so whatever forbids it is passed over. A channel of a process is given as a key, since that
+is how a cluster knows which of its servers hears it.
+"""

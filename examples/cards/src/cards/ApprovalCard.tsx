@@ -1,10 +1,12 @@
 import { useSeen } from "../hooks/useSeen";
 import { useStep } from "../hooks/useStep";
 import { isCall, kindOf, rootOf, ruleOf, schemaOf } from "../kinds";
+import { previewLines, previewOf } from "../preview";
 import type { CardProps } from "../question";
 import { type JsonSchema, resolved } from "../schema/schema";
 import { visibleName } from "../visible";
 import { Button, Card } from "./Card";
+import { Preview } from "./Preview";
 import { ReasonForm } from "./ReasonForm";
 import { SchemaForm } from "./SchemaForm";
 import { Step } from "./Step";
@@ -40,6 +42,9 @@ export function ApprovalCard(props: CardProps) {
   const about = proposed && agreed ? { ...proposed, args: agreed } : proposed;
   // What is shown would not be what runs.
   const exact = isExact(about?.args);
+  const told = previewOf(ask);
+  const would = told && previewLines(told);
+  const whole = exact && (!told || (!!would && told.cut === false));
   const title = useTitleOf(ask);
   const [changed, see, seen] = useSeen({
     place: body,
@@ -106,6 +111,21 @@ export function ApprovalCard(props: CardProps) {
         ) : (
           <Told ask={ask} />
         )}
+        {told && doing !== "editing" && (
+          <>
+            <p className="agc-soft">What it would do</p>
+            {would ? <Preview lines={would} /> : <Arguments values={told} label="What it would do" />}
+          </>
+        )}
+        {told && (doing === "editing" || agreed) && (
+          <p className="agc-note">
+            The preview is of the call as it was proposed. Nobody has previewed it with other arguments.
+          </p>
+        )}
+        {told && !would && <p className="agc-note">What it would do is not shown here. Approve it in the inbox.</p>}
+        {told?.cut === true && (
+          <p className="agc-note">The preview is cut: nobody can approve what is not shown whole.</p>
+        )}
         {!exact && (
           <p className="agc-note">
             A number has more digits than a browser can read: what would run is not shown here. Approve it in the inbox.
@@ -140,14 +160,14 @@ export function ApprovalCard(props: CardProps) {
             deliberate
             onSubmit={(said) => onAnswer({ ...approved, ...(said as object) }, "Approved")}
           >
-            {changed ? reread : exact && <Button type="submit">Approve</Button>}
+            {changed ? reread : whole && <Button type="submit">Approve</Button>}
             {back}
           </SchemaForm>
         </Step>
         {doing === "reading" && (
           <div className="agc-actions">
-            {changed ? reread : exact && <Button onClick={() => onAnswer(approved, "Approved")}>Approve</Button>}
-            {more.length > 0 && exact && (
+            {changed ? reread : whole && <Button onClick={() => onAnswer(approved, "Approved")}>Approve</Button>}
+            {more.length > 0 && whole && (
               <Button look="plain" onClick={() => setDoing("choosing")}>
                 Approve and…
               </Button>

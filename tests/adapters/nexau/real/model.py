@@ -35,9 +35,9 @@ def thought(words: str) -> Delta:
     return {"reasoning_content": words}
 
 
-def call(call_id: str) -> Delta:
-    """The beginning of a call of the tool, without arguments."""
-    function = {"name": "work", "arguments": ""}
+def call(call_id: str, name: str = "work", arguments: str = "") -> Delta:
+    """The beginning of a call of a tool, without arguments unless these are all of them."""
+    function = {"name": name, "arguments": arguments}
     return {"tool_calls": [{"index": 0, "id": call_id, "type": "function", "function": function}]}
 
 
@@ -94,6 +94,8 @@ class Model:
         messages = (await request.json())["messages"]
         last = next(_plain(m) for m in reversed(messages) if m["role"] == "user")
         self.told.setdefault(last, []).append(messages)
+        # A team that is begun anew is told before it what was said before.
+        last = last.rpartition("The user says now:\n")[2]
         script = self.scripts.get(last, Script(()))
         steps = script.steps[script.asked :] or ((text("ok"),),)
         script.asked += 1

@@ -1,6 +1,6 @@
-"""Serves an agent with a real NexAU: `python serve.py PORT MODEL_URL`, with NexAU's own Python.
+"""Serves an agent and a team with a real NexAU: `python serve.py PORT MODEL_URL`.
 
-Its model and what its tool does are the test's (`model`), at MODEL_URL. Imports nothing of the
+Their model and what their tool does are the test's (`model`), at MODEL_URL. Imports nothing of the
 project, for NexAU has an environment of its own.
 """
 
@@ -21,6 +21,7 @@ def main() -> None:
     llm: Any = importlib.import_module("nexau.archs.llm.llm_config")
     orm: Any = importlib.import_module("nexau.archs.session.orm")
     tool: Any = importlib.import_module("nexau.archs.tool")
+    builtin: Any = importlib.import_module("nexau.archs.tool.builtin")
     http: Any = importlib.import_module("nexau.archs.transports.http")
     uvicorn: Any = importlib.import_module("uvicorn")
 
@@ -29,28 +30,41 @@ def main() -> None:
             done: dict[str, str] = json.load(answer)
         return done
 
-    properties = {"job": {"type": "string", "description": "which"}}
-    agent = nexau.AgentConfig(
-        name="agent",
-        system_prompt="You are an agent under test.",
-        llm_config=llm.LLMConfig(
-            model="scripted", base_url=f"{model}/v1", api_key="none", stream=True, max_retries=1
-        ),
-        tools=[
-            tool.Tool(
-                name="work",
-                description="Does a job.",
-                input_schema={"type": "object", "properties": properties, "required": []},
-                implementation=work,
-            )
-        ],
-        max_iterations=10,
-    )
+    job = {"job": {"type": "string", "description": "which"}}
+    questions = {"questions": {"type": "array", "items": {"type": "object"}}}
+
+    def agent(name: str, **more: Any) -> Any:
+        return nexau.AgentConfig(
+            name=name,
+            system_prompt=f"You are the {name} under test.",
+            llm_config=llm.LLMConfig(
+                model="scripted", base_url=f"{model}/v1", api_key="none", stream=True, max_retries=1
+            ),
+            tools=[_tool("work", "Does a job.", job, work), *more.pop("tools", ())],
+            max_iterations=10,
+            **more,
+        )
+
+    def _tool(name: str, says: str, properties: Any, implementation: Any) -> Any:
+        schema = {"type": "object", "properties": properties, "required": []}
+        return tool.Tool(
+            name=name, description=says, input_schema=schema, implementation=implementation
+        )
+
+    def member(name: str) -> Any:
+        asks = _tool("ask_user", "Asks the user.", questions, builtin.ask_user)
+        return agent(name, tools=[asks], stop_tools={"ask_user"})
+
     with tempfile.TemporaryDirectory() as folder:
         server = http.SSETransportServer(
             engine=orm.SQLDatabaseEngine.from_url(f"sqlite+aiosqlite:///{folder}/sessions.db"),
             config=http.HTTPConfig(host="127.0.0.1", port=port),
-            default_agent_config=agent,
+            default_agent_config=agent("agent"),
+        )
+        server.team_registry.register_config(
+            "default",
+            leader_config=member("leader"),
+            candidates={name: member(name) for name in ("writer", "tester")},
         )
         uvicorn.run(server.app, host="127.0.0.1", port=port, log_level="warning")
 

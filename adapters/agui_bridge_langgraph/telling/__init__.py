@@ -1,0 +1,1 @@
+"""What a graph streams and knows, as the thread is told it."""

@@ -1,1 +1,0 @@
-"""Workflows: their streams, and what a run of one waits for."""

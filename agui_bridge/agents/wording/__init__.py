@@ -1,1 +1,0 @@
-"""The words around a phrase that tell what it is there for."""

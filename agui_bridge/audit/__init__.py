@@ -1,1 +1,0 @@
-"""The audit chain for those who read it: exported, verified, and asked what counts."""

@@ -1,1 +1,0 @@
-"""Slack as a channel: messages out, clicks and forms in."""

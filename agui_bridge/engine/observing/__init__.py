@@ -1,1 +1,0 @@
-"""What the engine tells of its work: to an observer, and in log records."""

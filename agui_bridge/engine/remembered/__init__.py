@@ -1,1 +1,0 @@
-"""Remembered decisions in the engine: kept with an answer, applied when a pause is stored."""

@@ -1,1 +1,0 @@
-"""Channels over HTTP: what Slack sends, and what became of deliveries."""

@@ -1,1 +1,0 @@
-"""The forms of questions: their fields, and what a pressed button decides."""

@@ -1,1 +1,0 @@
-"""What is told of questions: states, history, outcomes, times, and other people's texts."""

@@ -1,1 +1,0 @@
-"""Who may answer a question, and when enough people have."""

@@ -1,1 +1,0 @@
-"""Remembered decisions: what somebody approved once, and need not be asked again."""

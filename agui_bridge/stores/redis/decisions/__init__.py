@@ -1,1 +1,0 @@
-"""What Redis keeps of decisions beside threads: the audit chain, and remembered ones."""

@@ -1,0 +1,1 @@
+"""The budget, claim by claim: the scenarios of `make bench`."""

@@ -1,0 +1,1 @@
+"""What is measured: bridges and others as servers, and the stores behind them."""

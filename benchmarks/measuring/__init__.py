@@ -1,0 +1,1 @@
+"""How it is measured: the load, taking turns, and how much of it."""

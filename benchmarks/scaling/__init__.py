@@ -1,0 +1,1 @@
+"""What more runs, questions and replicas ask of their stores."""

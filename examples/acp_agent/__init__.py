@@ -1,0 +1,1 @@
+"""A coding agent of the Agent Client Protocol, whose question outlives it."""
