@@ -255,10 +255,16 @@ async def test_whoever_subscribes_hears_all_of_it_and_leaving_stops_nothing(
         if len(heard) > 3:
             break
     id = heard[0]["task"]["id"]
-    following = asyncio.ensure_future(steps.stream("SubscribeToTask", id=id))
-    await asyncio.sleep(0.1)
+    events: list[Any] = []
+
+    async def follow() -> None:
+        async for event in steps.events("SubscribeToTask", id=id):
+            events.append(event)
+
+    following = asyncio.ensure_future(follow())
+    await eventually(lambda: events)
     (tmp_path / "go").touch()
-    events = await following
+    await following
     done = await steps.call("GetTask", id=id)
     assert (state(done), effects.counted) == ("COMPLETED", {"began": 1})
     assert _text(events) == said(done) and said(done).endswith("done")
