@@ -46,15 +46,11 @@ from agui_bridge.engine.streaming.event_stream import EventStream
 from agui_bridge.engine.streaming.pipe import Pipe
 from agui_bridge.errors import Refused
 from agui_bridge.protocol.dialects import V1, parse_input
+from agui_bridge.protocol.json_values import check_addressable
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadStatus
 from agui_bridge.protocol.wire.run_events import iso_time
 from agui_bridge.stores.base import ThreadRow
-from agui_bridge.surfaces.reading import (
-    check_addressable,
-    check_text_id,
-    seen_last,
-    without_rounded,
-)
+from agui_bridge.surfaces.reading import check_text_id, seen_last, without_rounded
 
 _SINGLY: Final = replace(V1, name="a2a", answers_singly=True)
 

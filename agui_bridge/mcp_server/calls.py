@@ -23,6 +23,7 @@ from agui_bridge.mcp_server.service import Caller, McpService
 from agui_bridge.mcp_server.standing import standing_of
 from agui_bridge.mcp_server.tools import Tools, text_of
 from agui_bridge.protocol.dialects import V1, parse_input
+from agui_bridge.protocol.json_values import check_addressable
 from agui_bridge.protocol.threads.loaded import Loaded
 from agui_bridge.protocol.threads.records import (
     Interrupt,
@@ -31,7 +32,7 @@ from agui_bridge.protocol.threads.records import (
     ThreadKey,
     ThreadStatus,
 )
-from agui_bridge.surfaces.reading import check_addressable, check_text_id
+from agui_bridge.surfaces.reading import check_text_id
 
 Context = ServerRequestContext[Any, Any]
 

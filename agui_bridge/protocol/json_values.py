@@ -34,6 +34,9 @@ MAX_OUTPUT_DEPTH: Final = 88
 _LONGEST_INT: Final = 14_000
 """Bits of an integer that Python still writes as decimal digits."""
 
+_BELOW_THREADS: Final = ("/connect", "/interrupts", "/stop")
+"""What stands below a thread in the paths of `http.app.routes.ROUTES`."""
+
 NUL: Final = "\x00"
 REPLACEMENT: Final = "\ufffd"
 
@@ -363,6 +366,31 @@ def check_ids(parsed: RunAgentInput, limits: InputLimits) -> None:
     ids += [(f"resume.{i}.interruptId", e.interrupt_id) for i, e in enumerate(parsed.resume or ())]
     for field, value in ids:
         check_id(field, value, limits.max_id_bytes)
+    check_addressable("threadId", parsed.thread_id)
+
+
+def check_addressable(field: str, thread: str) -> None:
+    """Check that a thread can have paths of its own.
+
+    `a/stop` would be the stop of `a`; `.` and `..` are removed from a path by every client, also
+    where they are escaped.
+
+    Raises:
+        Refused: INVALID_INPUT.
+    """
+    if thread in (".", ".."):
+        raise Refused(
+            "INVALID_INPUT",
+            f"{field}: {thread!r} can't be an id: paths have another meaning for it.",
+            {"field": field},
+        )
+    for ending in _BELOW_THREADS:
+        if thread.endswith(ending):
+            raise Refused(
+                "INVALID_INPUT",
+                f"{field}: an id may not end in {ending!r}, a path below another thread's.",
+                {"field": field},
+            )
 
 
 def check_id(field: str, value: str, limit: int | None) -> None:

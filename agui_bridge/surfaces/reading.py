@@ -18,9 +18,6 @@ from agui_bridge.protocol.threads.records import Interrupt, Json, ThreadKey
 from agui_bridge.text.shown import shown_json, shown_name, shown_preview, shown_word
 from agui_bridge.text.visible import visible
 
-_NO_ENDINGS: Final = ("/connect", "/interrupts", "/stop")
-"""What stands below a thread in the paths of `app.routes.ROUTES`."""
-
 
 def check_text_id(field: str, value: str, max_bytes: int | None) -> None:
     """Check an id that a store is to have as a key.
@@ -37,30 +34,6 @@ def check_text_id(field: str, value: str, max_bytes: int | None) -> None:
         reason = "holds what no text may"
         raise Refused("INVALID_INPUT", f"{field}: {reason}.", {"field": field, "reason": reason})
     check_id(field, value, max_bytes)
-
-
-def check_addressable(field: str, thread: str) -> None:
-    """Check that a thread can have paths of its own.
-
-    `a/stop` would be the stop of `a`; `.` and `..` are removed from a path by every client, also
-    where they are escaped.
-
-    Raises:
-        Refused: INVALID_INPUT.
-    """
-    if thread in (".", ".."):
-        raise Refused(
-            "INVALID_INPUT",
-            f"{field}: {thread!r} can't be an id: paths have another meaning for it.",
-            {"field": field},
-        )
-    for ending in _NO_ENDINGS:
-        if thread.endswith(ending):
-            raise Refused(
-                "INVALID_INPUT",
-                f"{field}: an id may not end in {ending!r}, a path below another thread's.",
-                {"field": field},
-            )
 
 
 # --- strict JSON from bytes and from code: what passes here is stored as what it is ---

@@ -299,6 +299,12 @@ def test_a_line_that_is_too_long_is_refused_and_the_next_one_is_read(
     assert shared.call(name, "agent.query", messages="hi", agent="echo")["result"]
 
 
+def test_a_thread_that_no_path_can_name_is_refused(shared: Child, name: str) -> None:
+    error = shared.call(name, "agent.stream", **run_params("echo", "go", "a/stop"))["error"]
+    assert error["data"]["code"] == "INVALID_INPUT"
+    assert "threadId: an id may not end in '/stop'" in error["message"]
+
+
 def test_an_id_that_is_in_use_is_refused(shared: Child, name: str) -> None:
     shared.begin(name, "agent.stream", **run_params("slow", "go", name))
     shared.event(name, "TEXT_MESSAGE_CONTENT")

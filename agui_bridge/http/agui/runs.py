@@ -23,12 +23,7 @@ from agui_bridge.http.stream_response import EventStreamResponse, stream_of
 from agui_bridge.protocol.dialects import DialectChoice, ParsedInput, parse_in_steps
 from agui_bridge.protocol.threads.records import Principal
 from agui_bridge.protocol.wire.run_events import RefusalChoice, refusal_choice
-from agui_bridge.surfaces.reading import (
-    check_addressable,
-    say_call,
-    tells_calls,
-    without_rounded,
-)
+from agui_bridge.surfaces.reading import say_call, tells_calls, without_rounded
 from agui_bridge.surfaces.session_stop import SessionStop, stop_session
 
 DIALECT_HEADER: Final = "ag-ui-dialect"
@@ -107,7 +102,6 @@ async def read_input(
                 next(steps)
             except StopIteration as done:
                 parsed = done.value
-    check_addressable("threadId", parsed.input.thread_id)
     return parsed
 
 

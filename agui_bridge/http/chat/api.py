@@ -37,9 +37,9 @@ from agui_bridge.http.request_parts import find_agent, json_body, principal_of
 from agui_bridge.http.service import Service
 from agui_bridge.http.stream_response import EventStreamResponse
 from agui_bridge.protocol.dialects import CHAT, parse_input
-from agui_bridge.protocol.json_values import find_forbidden
+from agui_bridge.protocol.json_values import check_addressable, find_forbidden
 from agui_bridge.protocol.threads.records import Json, Principal, ThreadKey
-from agui_bridge.surfaces.reading import check_addressable, check_text_id, seen_last
+from agui_bridge.surfaces.reading import check_text_id, seen_last
 
 _LONGEST_KEY: Final = 255
 """Characters of an Idempotency-Key."""

@@ -198,3 +198,11 @@ def test_older_clients_get_only_shapes_that_they_accept(event: Any, older: Any) 
     before = copy.deepcopy(event)
     assert V0.outgoing(event) == (older,)
     assert V1.outgoing(event) == (before,) == (event,)
+
+
+@pytest.mark.parametrize("thread", [".", "..", "a/stop", "a/connect", "a/interrupts"])
+def test_a_thread_that_no_path_can_name_is_refused_on_every_surface(thread: str) -> None:
+    with pytest.raises(Refused) as refused:
+        parse_input({"threadId": thread, "runId": "r", "messages": []})
+    assert refused.value.code == "INVALID_INPUT"
+    assert refused.value.details == {"field": "threadId"}
