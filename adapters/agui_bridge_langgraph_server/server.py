@@ -251,7 +251,7 @@ class Server:
                     raise
                 if isinstance(error, _NOT_SENT) or _status(error) in range(400, 500):
                     raise NotDelivered(_meaning(error)) from error
-                found = await self._find(place, mark)
+                found = await self.find(place, mark)
                 if found is None:
                     raise
             on_created({"run_id": found})
@@ -266,7 +266,7 @@ class Server:
         except _ODD as error:
             raise BrokeOff(f"{_UNKNOWN_FORM} What became of the run is unknown.") from error
 
-    async def _find(self, place: Place, mark: str) -> str | None:
+    async def find(self, place: Place, mark: str) -> str | None:
         """The id of the run that has a mark, None where there is none."""
         for look in range(_LOOKS):
             await asyncio.sleep(0.25 * look)

@@ -243,7 +243,7 @@ class Turn:
             raise
 
     async def _streamed(self, given: Any) -> AsyncGenerator[RunItem, None]:
-        queue, stop = ItemQueue(), _Stop()
+        queue, stop = ItemQueue(), _Stop(self._run.mint())
         working = asyncio.create_task(self._work(given, queue, stop))
         stopping = asyncio.create_task(self._stopped(stop))
         try:
@@ -257,14 +257,17 @@ class Turn:
             for task in (stopping, working):
                 task.cancel()
             await asyncio.wait([stopping, working])
-            if self._run.stop.requested and not ended and stop.run is not None:
-                await self._server.cancel(self._place, stop.run)
+            if self._run.stop.requested and not ended:
+                # The server may have a run whose id it had not told yet.
+                begun = stop.run or await self._server.find(self._place, stop.mark)
+                if begun is not None:
+                    await self._server.cancel(self._place, begun)
 
     async def _work(self, given: Any, queue: ItemQueue, stop: _Stop) -> None:
         options, frames = self._options, Frames()
         stream = self._server.stream(
             self._place,
-            self._run.mint(),
+            stop.mark,
             stop.begins,
             config=options.config or None,
             context=options.context,
@@ -369,12 +372,17 @@ class Turn:
 class _Stop:
     """What a stop needs to know of the run at the server.
 
+    Args:
+        mark: names the run there before its id is known.
+
     Attributes:
+        mark: as given.
         run: its id, None until it is known.
         known: set once it is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, mark: str) -> None:
+        self.mark = mark
         self.run: str | None = None
         self.known = asyncio.Event()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
@@ -23,6 +24,7 @@ from starlette.routing import Route
 from agui_bridge import Bridge
 from tests.docs.pages import Conversation
 from tests.support.server import serve
+from tests.support.waiting import eventually
 
 pytest.importorskip("langgraph_sdk")
 
@@ -55,6 +57,9 @@ class Odd:
         runs: those of the thread, with their metadata.
         sent: the bodies of the runs that it was asked for.
         headers: of each request.
+        tells: what it waits for before it answers to a new run.
+        cancelled: ids of the runs that it was to end.
+        bridge: stands before it while somebody talks.
     """
 
     state: dict[str, Any] | None = None
@@ -65,6 +70,9 @@ class Odd:
     runs: list[Any] = field(default_factory=list)
     sent: list[Any] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    tells: asyncio.Event | None = None
+    cancelled: list[str] = field(default_factory=list)
+    bridge: Bridge = field(init=False)
 
     def asks(self) -> None:
         """Have it wait for an answer from now on."""
@@ -103,9 +111,17 @@ class Odd:
 
     async def _run(self, request: Request) -> Response:
         self.sent.append(await request.json())
+        if self.tells is not None:
+            self.runs = [{"run_id": "r9", "metadata": self.sent[-1]["metadata"]}]
+            self.status = "busy"
+            await self.tells.wait()
         if self.refuses:
             return JSONResponse({"detail": "secret"}, self.refuses)
         return self._stream()
+
+    async def _cancel(self, request: Request) -> Response:
+        self.cancelled.append(request.path_params["run"])
+        return Response(status_code=204)
 
     async def _joined(self, request: Request) -> Response:
         return self._stream()
@@ -132,9 +148,11 @@ class Odd:
             Route("/threads/{thread}/runs", self._thread),
             Route("/threads/{thread}/runs/stream", self._run, methods=["POST"]),
             Route("/threads/{thread}/runs/{run}/stream", self._joined),
+            Route("/threads/{thread}/runs/{run}/cancel", self._cancel, methods=["POST"]),
         ]
         async with serve(Starlette(routes=routes), lifespan="off") as base:
             bridge = Bridge(telemetry=False)
+            self.bridge = bridge
             bridge.add("odd", LangGraphServerAdapter(base, "graph", **options))
             async with bridge.lifespan():
                 yield Conversation(bridge, "odd")
@@ -216,6 +234,18 @@ async def test_an_answer_of_unknown_fate_is_looked_for_and_followed_where_it_is(
         odd.runs = Marks([None])
         assert await talk.answer(True) == "done"
         assert (status(talk), len(odd.sent)) == ("success", 2)
+
+
+async def test_a_stop_ends_a_run_whose_id_the_server_has_not_told_yet() -> None:
+    odd = Odd(state={}, tells=asyncio.Event())
+    async with odd.talk() as talk:
+        saying = asyncio.create_task(talk.say("hi"))
+        await eventually(lambda: odd.sent)
+        assert (await odd.bridge.stop("odd", talk.thread, force=True)).status == "success"
+        await saying
+        assert (status(talk), odd.cancelled) == ("cancelled", ["r9"])
+        assert odd.tells is not None
+        odd.tells.set()
 
 
 async def test_an_answer_that_is_nowhere_is_indeterminate_and_not_sent_again() -> None:
