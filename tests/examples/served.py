@@ -23,6 +23,7 @@ class Served:
     """One thread of one agent of an example.
 
     Attributes:
+        base: the server's address.
         events: those of the last run.
         token: the bearer token to send.
     """
@@ -34,7 +35,7 @@ class Served:
         self._agent = agent
         self._store = store
         self._generations: list[dict[str, ModuleType]] = []
-        self._base = ""
+        self.base = ""
         self._sent = 0
         self._last: dict[str, Any] = {}
         self._server = contextlib.AsyncExitStack()
@@ -49,7 +50,7 @@ class Served:
         bridge: Bridge = module.bridge
         bridge.store = self._store
         app = bridge.app(anonymous=bridge.authenticate is None)
-        self._base = await self._server.enter_async_context(serve(app))
+        self.base = await self._server.enter_async_context(serve(app))
 
     async def stop(self) -> None:
         """End the server."""
@@ -84,7 +85,7 @@ class Served:
     async def listening(self, text: str) -> AsyncIterator[Streamed]:
         """Send a message and read its stream piece by piece."""
         body = run_input(text, run=f"r{self._sent}")
-        async with open_stream(self._base, self._agent, **body) as stream:
+        async with open_stream(self.base, self._agent, **body) as stream:
             yield stream
 
     @property
@@ -117,7 +118,7 @@ class Served:
 
     async def thread(self) -> dict[str, Any]:
         """The thread as GET gives it."""
-        async with client(self._base) as http:
+        async with client(self.base) as http:
             answer = await http.get(f"/agents/{self._agent}/threads/t", headers=self._headers)
         found: dict[str, Any] = answer.json()
         return found
@@ -130,7 +131,7 @@ class Served:
         self._last = members
         body = run_input(None, run=f"r{self._sent}", **members)
         async with (
-            client(self._base) as http,
+            client(self.base) as http,
             http.stream(
                 "POST", f"/agents/{self._agent}", json=body, headers=self._headers
             ) as response,

@@ -1,0 +1,1 @@
+"""Two teams over A2A: what an agent of one asks, people answer at the other."""
