@@ -7,7 +7,7 @@ import json
 import secrets
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,7 @@ class Answer:
     """
 
     why: str
-    payload: Mapping[str, Any]
+    payload: Any
     token: str | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from agui_bridge.engine.engine import mint
 from agui_bridge_langgraph_server import LangGraphServerAdapter
 from agui_bridge_langgraph_server.adapter import thread_of
 from tests.docs.pages import Conversation
+from tests.examples.served import serving
 from tests.support.langgraph_server import LangGraphProcess
 from tests.support.proxy import Proxy, proxy_to
 from tests.support.waiting import eventually
@@ -80,6 +82,24 @@ async def test_every_pause_is_asked_and_each_answer_arrives_as_it_was_given(
     await talk.answer(*answers)
     assert talk.code == "success", talk.events[-1]
     assert sorted(talk.done, key=str) == sorted(done, key=str)
+
+
+async def test_the_example_deploys_what_was_answered_and_takes_no_text(
+    langgraph: LangGraphProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANGGRAPH_SERVER", langgraph.url)
+    async with serving("examples.langgraph_server.__main__", "deployer", tmp_path) as talk:
+        await talk.say("deploy shop")
+        assert "How many replicas of shop?" in talk.asks[0]["message"]
+        await talk.answer("two")
+        assert talk.error == "INVALID_RESUME_PAYLOAD"
+        await talk.restart()
+        assert await talk.answer(2) == "shop runs with 2 replicas."
+        await talk.send_again()
+        messages = (await talk.thread())["messages"]
+    assert [each["content"] for each in messages if each["role"] == "assistant"] == [
+        "shop runs with 2 replicas."
+    ]
 
 
 async def test_a_text_where_a_boolean_is_asked_for_is_refused_and_nothing_is_sent(

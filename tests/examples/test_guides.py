@@ -148,6 +148,7 @@ def test_the_readme_lists_every_example() -> None:
     packages = {path.parent.name for path in EXAMPLES.glob("*/README.md")}
     assert sorted(listed) == sorted(modules | packages)
     told_otherwise = {
+        "a2a_teams",
         "acp_agent",
         "adk",
         "agent_framework",
@@ -163,6 +164,7 @@ def test_the_readme_lists_every_example() -> None:
         "deployment",
         "fastapi_app",
         "langgraph",
+        "langgraph_server",
         "llama_index",
         "mastra",
         "mcp_tools",

@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / ".venv-langgraph-server" / "bin" / "langgraph"
 GRAPHS = "tests.servers.langgraph_server.graphs"
 NAMES = ("mailer", "deploy", "several", "within", "configured", "stands")
+EXAMPLE = {"deployer": "examples.langgraph_server.graph:graph"}
 PATIENCE = 120.0
 
 
@@ -46,7 +47,8 @@ class LangGraphProcess:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        config = {"dependencies": ["."], "graphs": {name: f"{GRAPHS}:{name}" for name in NAMES}}
+        graphs = {name: f"{GRAPHS}:{name}" for name in NAMES}
+        config = {"dependencies": ["."], "graphs": graphs | EXAMPLE}
         (self._folder / "langgraph.json").write_text(json.dumps(config), encoding="utf-8")
         command = [str(PROGRAM), "dev", "--no-browser", "--no-reload"]
         command += ["--host", "127.0.0.1", "--port", str(self._port), "--n-jobs-per-worker", "10"]
