@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 from urllib.parse import quote
 
+from agui_bridge.inbox.answer_words import answer_words, channel_words
 from agui_bridge.inbox.answering import decided_by
 from agui_bridge.inbox.reference import Reference, scopes_of
 from agui_bridge.inbox.settings import Inbox
@@ -177,15 +178,13 @@ class Notice:
     def outcome(self) -> str:
         """How the question ended, and by whom."""
         ask, entry = self.ask, decided_by(self.ask)
-        word = {"expired": "nobody answered in time", "cancelled": "cancelled"}.get(
-            self.event, "answered"
-        )
-        payload = ask.answer.payload if ask.answer is not None else None
-        if self.event == "answered" and ask.tool_call is not None and isinstance(payload, dict):
-            word = "approved" if payload.get("approved") is True else "declined"
-        if entry is None or self.event == "expired":
+        if self.event == "expired":
+            return "nobody answered in time"
+        said = answer_words(ask, ask.answer)[0].lower()
+        word = "cancelled" if self.event == "cancelled" else said
+        if entry is None:
             return word
-        through = f" ({entry.via})" if entry.via else ""
+        through = f" through {channel_words(entry.via)}" if entry.via else ""
         return f"{word} by {shown_word(entry.actor)}{through}"
 
 

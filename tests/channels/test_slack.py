@@ -141,7 +141,7 @@ async def test_a_click_is_acknowledged_at_once_and_its_message_is_changed(slack:
     (message,) = slack.named("chat.postMessage")
     assert (update["channel"], update["ts"]) == ("C1", "17.1")
     assert "users" in json.dumps(message)
-    assert "approved by bob (slack)" in json.dumps(update["blocks"])
+    assert "approved by bob through Slack" in json.dumps(update["blocks"])
     assert "actions" not in [block["type"] for block in update["blocks"]]
 
 

@@ -101,6 +101,7 @@ class FunctionExecution:
         over: whether nothing will be emitted any more.
         final: then, the pause with which the run ends, if it paused.
         failure: then, the exception with which the run ends, if it failed.
+        forgotten: a call of `run` that was not awaited: nothing begins after it.
 
     Raises:
         ReplayMismatch: the continuation can't be read.
@@ -133,6 +134,7 @@ class FunctionExecution:
         self.over: bool = False
         self.final: Pause | Handoff | None = None
         self.failure: BaseException | None = None
+        self.forgotten: AgentMistake | None = None
         self._yields = YieldCount(past.yields)
         self._state = SharedState(run.state, past.state, len(past.entries))
         self._order = CallOrder()
@@ -221,10 +223,12 @@ class FunctionExecution:
 
         Raises:
             asyncio.CancelledError: the run is ending; nothing new may happen in it.
-            AgentMistake: see `Activities.check_outside`.
+            AgentMistake: see `Activities.check_outside`; or an earlier call was not awaited.
             AmbiguousKey: see `Journal.number`.
         """
         self._latch.check()
+        if self.forgotten is not None:
+            raise self.forgotten
         self.activities.check_outside(call)
         place = self._order.next_place()
         if place.strand is self._order.root:
@@ -302,6 +306,7 @@ class FunctionExecution:
                 if type(item) is not str and not isinstance(item, BaseEvent | str):
                     raise AgentMistake(
                         f"An agent yields text and AG-UI events, not {type(item).__name__}."
+                        f"{' Is an `await` missing?' if inspect.isawaitable(item) else ''}"
                     )
                 if not self._plain:
                     if self._latch.closed:
@@ -366,7 +371,7 @@ class FunctionExecution:
             self._settling = False
 
     def _pause(self) -> None:
-        mismatch = self.journal.find_mismatch()
+        mismatch = self.forgotten or self.journal.find_mismatch()
         if mismatch is not None:
             self._close(failure=mismatch)
             return
@@ -429,7 +434,7 @@ class FunctionExecution:
         if root.cancelled():
             error = AgentMistake("The agent's function cancelled its own task.")
         elif error is None:
-            error = self.journal.find_mismatch()
+            error = self.forgotten or self.journal.find_mismatch()
         elif isinstance(error, StepFailed) and error.__cause__ is not None:
             error = error.__cause__
         self._send_state()

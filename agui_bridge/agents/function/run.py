@@ -7,6 +7,7 @@ effects and of chance.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
 from agui_bridge.adapters import Ask
 from agui_bridge.agents.function.execution import Question
+from agui_bridge.agents.function.must_await import must_await
 from agui_bridge.agents.function.needs_input import Approval
 from agui_bridge.agents.function.outbox import tool_call
 from agui_bridge.agents.function.policy_gate import preview_entry
@@ -38,6 +40,7 @@ Waking = Literal["time", "early", "cancelled"]
 """What ends a sleep: its time, somebody who wakes the run, or somebody who cancels the timer."""
 
 
+@must_await
 class FunctionRun(ActingRun):
     """One run of a function agent.
 
@@ -94,7 +97,7 @@ class FunctionRun(ActingRun):
             The decision: true only when approved, with the arguments that may be executed.
 
         Raises:
-            AgentMistake: an argument is of another type; it names the argument.
+            AgentMistake: an argument is of another type, or `fn` takes no such arguments.
             UnsafeSchema: the parameters' schema is invalid or could do harm.
             PreviewFailed: the function failed that makes the preview. Nobody was asked. It is a
                 StepFailed, and a replay raises it again.
@@ -104,6 +107,8 @@ class FunctionRun(ActingRun):
         entry, known = self._visit("approve", name, [pinned], key)
         self._execution.journal.visit(preview_entry(entry))
         if known is None:
+            if fn is not None:
+                _check_takes(name, fn, pinned)
             if callable(preview):
                 preview = await self._previewed(entry, pinned, preview)
             call_id = call_id or self._run.mint()
@@ -388,6 +393,24 @@ class FunctionRun(ActingRun):
             if call_id is None:
                 self._execution.emit(*tool_call(known.tool_call_id, name, pinned))
         await self._execution.ask(entry, Question(frontend_call=known.tool_call_id))
+
+
+def _check_takes(name: str, fn: Callable[..., Any], args: Mapping[str, Json]) -> None:
+    """Check that a tool can be called with what people are to approve.
+
+    Raises:
+        AgentMistake: it lacks an argument, or has one of another name.
+    """
+    try:
+        signature = inspect.signature(fn)
+    except ValueError:
+        return  # some of C's functions do not tell
+    try:
+        signature.bind(**args)
+    except TypeError as error:
+        raise AgentMistake(
+            f"run.approve({name!r}, …): `fn` takes no such arguments: {error}."
+        ) from None
 
 
 def _shown(time: float) -> str:

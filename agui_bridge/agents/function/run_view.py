@@ -11,6 +11,7 @@ from ag_ui.core import Message, RunAgentInput
 from agui_bridge.adapters import StopSignal
 from agui_bridge.agents.function.execution import FunctionExecution
 from agui_bridge.agents.replay.journal import jsonable
+from agui_bridge.errors import AgentMistake
 from agui_bridge.frameworks.a2ui.offer import Page, page_of
 from agui_bridge.frameworks.a2ui.settings import A2UI, WHERE_OFFERED
 from agui_bridge.protocol.threads.content_parts import known_messages
@@ -158,3 +159,7 @@ class RunView:
         that steps carry out: those are not run again.
         """
         return self._execution.state
+
+    def _forgot(self, mistake: AgentMistake) -> None:
+        """Note that a call was not awaited: nothing is begun after it."""
+        self._execution.forgotten = mistake

@@ -24,7 +24,6 @@ from agui_bridge.http.inbox.wording import (
     AnswerResult,
     Conversation,
     Event,
-    answer_words,
     conversation_of,
     counted,
     history_of,
@@ -32,6 +31,7 @@ from agui_bridge.http.inbox.wording import (
     tell,
     tell_decided,
 )
+from agui_bridge.inbox.answer_words import answer_words
 from agui_bridge.inbox.answering import answer_question, said_gone
 from agui_bridge.inbox.reference import Reference, find_question
 from agui_bridge.protocol.answers.decisions import APPROVE

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from agui_bridge.errors import CODES
+from agui_bridge.inbox.answer_words import answer_words, channel_words
 from agui_bridge.inbox.answering import AnswerOutcome, decided_by
-from agui_bridge.protocol.answers.decisions import says_declined
 from agui_bridge.protocol.threads.content_parts import file_name
 from agui_bridge.protocol.threads.history import StoredMessage
 from agui_bridge.protocol.threads.messages.archived import archived_for
@@ -19,26 +19,10 @@ from agui_bridge.protocol.threads.records import (
     Interrupt,
     InterruptStatus,
     Json,
-    RecordedAnswer,
 )
 from agui_bridge.protocol.wire.run_events import iso_time
-from agui_bridge.text.shown import closed, shown_json_text, shown_name, shown_value
-from agui_bridge.text.visible import visible
+from agui_bridge.text.shown import closed, shown_json_text, shown_name
 
-_CHANNELS: Final[Mapping[str, str]] = {
-    "agui": "the chat",
-    "chat": "the chat",
-    "api": "the API",
-    "a2a": "another agent (A2A)",
-    "inbox": "the inbox",
-    "link": "a link",
-    "mail": "e-mail",
-    "slack": "Slack",
-    "teams": "Teams",
-    "rule": "a rule",
-    "cli": "the command line",
-    "timer": "its timer",
-}
 _STATES: Final[Mapping[InterruptStatus, str]] = {
     InterruptStatus.OPEN: "Waiting",
     InterruptStatus.ANSWERED: "Answered",
@@ -107,47 +91,6 @@ def history_of(ask: Interrupt) -> Iterator[Event]:
             words = ": ".join(filter(None, answer_words(ask, ask.answer)))
         channel = channel_words(entry.via)
         yield Event(words, entry.actor, channel, entry.rule, entry.at, entry is decision)
-
-
-def _ends_of_sleep(ask: Interrupt, answer: RecordedAnswer | None) -> str:
-    if answer is not None and answer.status == "resolved":
-        return "Woken early"
-    decision = decided_by(ask)
-    return "Its time came" if decision is not None and ask.expired(decision.at) else "Withdrawn"
-
-
-def channel_words(via: str | None) -> str:
-    """Through what somebody acted; "" where nobody said."""
-    return _CHANNELS.get(via or "", via or "")
-
-
-def answer_words(ask: Interrupt, answer: RecordedAnswer | None) -> tuple[str, str]:
-    """What an answer says, in a word, and with what, if anything, as it is shown.
-
-    Args:
-        ask: the question.
-        answer: to it; None: none.
-    """
-    if ask.is_timer:
-        return _ends_of_sleep(ask, answer), ""
-    if answer is None or answer.status == "cancelled":
-        return "Withdrawn", ""
-    payload = answer.payload
-    if not isinstance(payload, Mapping):
-        return "Answered", shown_value(payload)
-    reason = payload.get("reason")
-    said = visible(reason) if isinstance(reason, str) else ""
-    if ask.tool_call is None:
-        if says_declined(payload):
-            return "Declined", said
-        return "Answered", shown_value(dict(payload))
-    if payload.get("approved") is True:
-        if "editedArgs" in payload:
-            return "Approved with changes", shown_value(payload["editedArgs"])
-        return "Approved", said
-    if payload.get("respond"):
-        return "Answered in place of the tool", shown_value(payload["respond"])
-    return "Declined", said
 
 
 def _event_words(entry: AuditEntry, *, sleeps: bool) -> str:

@@ -1,5 +1,7 @@
 """What an author's mistake or a raised exception must not do: act twice, leak, end the server."""
 
+import asyncio
+import contextlib
 import copy
 import functools
 import itertools
@@ -306,3 +308,60 @@ def test_what_is_no_agent_is_refused_at_once_with_an_example(wrong: Any, says: s
     with pytest.raises(ConfigurationError, match=says) as raised:
         FunctionAdapter(wrong)
     assert "async def agent(run):" in str(raised.value)
+
+
+async def as_condition(run: Any, wipe: Any) -> Any:
+    return run.confirm("Delete everything?") and await run.step("wipe", wipe)
+
+
+async def as_its_opposite(run: Any, wipe: Any) -> Any:
+    return not run.approve("keep", {}) or await run.step("wipe", wipe)
+
+
+async def as_a_result(run: FunctionRun, wipe: Any) -> Any:
+    approval: Any = run.approve("wipe", {}, fn=wipe)
+    return approval.approved or await run.step("wipe", wipe)
+
+
+async def alone(run: Any, wipe: Any) -> Any:
+    run.confirm("Delete everything?")
+    return await run.step("wipe", wipe)
+
+
+async def alone_and_swallowed(run: Any, wipe: Any) -> Any:
+    run.ask("Which ones?")
+    with contextlib.suppress(Exception):
+        await run.step("wipe", wipe)
+    return "done"
+
+
+async def at_the_end(run: Any, wipe: Any) -> Any:
+    run.step("wipe", wipe)
+    return "done"
+
+
+@pytest.mark.parametrize(
+    "agent", [as_condition, as_its_opposite, as_a_result, alone, alone_and_swallowed, at_the_end]
+)
+async def test_a_question_that_was_not_awaited_lets_nothing_begin(agent: Any) -> None:
+    wiped: list[str] = []
+
+    def wipe() -> None:
+        wiped.append("all")
+
+    with pytest.raises((AgentMistake, AttributeError), match=r"not awaited: write `await run\."):
+        await Thread(lambda: functools.partial(agent, wipe=wipe)).go()
+    assert wiped == []
+
+
+async def test_calls_can_be_awaited_by_tasks_groups_and_time_limits() -> None:
+    async def agent(run: FunctionRun) -> str:
+        async with asyncio.TaskGroup() as group:
+            one = group.create_task(run.step("one", lambda: 1, key="a"))
+        two, three = await asyncio.gather(
+            run.step("two", lambda: 2, key="b"), run.step("three", lambda: 3, key="c")
+        )
+        four = await asyncio.wait_for(run.step("four", lambda: 4, key="d"), 5)
+        return f"{one.result()}{two}{three}{four}"
+
+    assert (await Thread(lambda: agent).go()).items == ["1234"]

@@ -19,7 +19,15 @@ pytestmark = pytest.mark.anyio
 
 Call = Callable[[Any], Awaitable[Any]]
 
+
+def pay(amount: int) -> None:
+    raise AssertionError(f"{amount} was paid, and nobody was asked")
+
+
 WRONG: Final[dict[str, Call]] = {
+    r"run.approve\('pay', …\): `fn` takes no such arguments: missing a required": lambda run: (
+        run.approve("pay", {"n": 1}, fn=pay)
+    ),
     r"run.ask\(message=…\) must be a str, not the class int": lambda run: run.ask(int),
     r"run.confirm\(message=…\) must be a str, not int 5": lambda run: run.confirm(5),
     r"run.decide\(message=…\) must be a str, not None": lambda run: run.decide(None),
