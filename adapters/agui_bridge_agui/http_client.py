@@ -120,6 +120,8 @@ class HttpClient:
                         if frame.data.strip() != "[DONE]":
                             yield _event(frame.wire_event())
         except _NOT_SENT as error:
+            address = httpx.URL(self._url)
+            logger.warning("no upstream agent at %s:%s: %s", address.host, address.port, error)
             raise NotDelivered(
                 f"The upstream agent can't be reached ({type(error).__name__}): nothing was sent."
             ) from error

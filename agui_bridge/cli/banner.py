@@ -17,8 +17,9 @@ _QUERY: Final = re.compile(r"\?.*", re.DOTALL)
 _MOST_SHOWN: Final = 20
 
 _INPUT: Final = (
-    '{"threadId": "t1", "runId": "r1",',
-    ' "messages": [{"id": "m1", "role": "user", "content": "Hello"}]}',
+    # Pasted again it says "Hello" again: the same ids would be a repetition.
+    """{"threadId": "t1", "runId": "r'$RANDOM'",""",
+    """ "messages": [{"id": "m'$RANDOM'", "role": "user", "content": "Hello"}]}""",
 )
 
 

@@ -86,6 +86,9 @@ class Client:
         # What is refused is raised, however an agent tells it to others.
         self._headers = {"ag-ui-refusals": "error"}
         self._headers |= {name.lower(): value for name, value in (headers or {}).items()}
+        if dialect not in DIALECTS:
+            known = ", ".join(DIALECTS)
+            raise ValueError(f"dialect: {dialect!r} is none of {known}.")
         self._dialect = DIALECTS[dialect]
         if self._dialect.asked_for:
             self._headers.setdefault("ag-ui-dialect", dialect)

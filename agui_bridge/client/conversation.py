@@ -164,18 +164,19 @@ def build_resume(
             without an answer; INTERRUPT_NOT_FOUND, an answer to none of them;
             INTERRUPT_EXPIRED, resolved too late (cancelling is still possible);
             INVALID_RESUME_PAYLOAD, the payload does not satisfy the schema.
+        TypeError: an answer is neither Resolved nor Cancelled.
     """
     given = _by_id(answers)
     known = {interrupt.id for interrupt in interrupts}
     _check_none(
-        [interrupt.id for interrupt in interrupts if interrupt.id not in given],
-        "INTERRUPT_NOT_COVERED",
-        "There is no answer to",
-    )
-    _check_none(
         [interrupt_id for interrupt_id in given if interrupt_id not in known],
         "INTERRUPT_NOT_FOUND",
         "There is no open interrupt",
+    )
+    _check_none(
+        [interrupt.id for interrupt in interrupts if interrupt.id not in given],
+        "INTERRUPT_NOT_COVERED",
+        "There is no answer to",
     )
     return [_entry(interrupt, given[interrupt.id], now) for interrupt in interrupts]
 
@@ -199,6 +200,11 @@ def _check_none(ids: Sequence[str], code: str, what: str) -> None:
 def _entry(
     interrupt: Interrupt, answer: Resolved | Cancelled, now: datetime | None
 ) -> dict[str, Any]:
+    if not isinstance(answer, Resolved | Cancelled):
+        raise TypeError(
+            f"The answer to {interrupt.id} is a {type(answer).__name__}: write Resolved(payload), "
+            "or Cancelled()."
+        )
     entry: dict[str, Any] = {"interruptId": interrupt.id}
     if isinstance(answer, Cancelled):
         entry["status"] = "cancelled"

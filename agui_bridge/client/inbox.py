@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
+from agui_bridge.client.conversation import Cancelled, Resolved
 from agui_bridge.client.exchange import HttpError, NotReached
 
 _CONNECT: Final = 10.0
@@ -105,7 +106,7 @@ class InboxClient:
 
         Args:
             ref: its reference.
-            payload: the answer, of the shape of its `responseSchema`.
+            payload: the answer, of the shape of its `responseSchema`; or Resolved, or Cancelled.
             cancel: answer it with nothing.
             wait: seconds to wait for the end of the run that it sets off; None: as many as the
                 server usually waits.
@@ -114,6 +115,9 @@ class InboxClient:
             NotReached: no connection.
             HttpError: there is no such question for the caller, or the server is none of ours.
         """
+        if isinstance(payload, Resolved):
+            payload = payload.payload
+        cancel = cancel or isinstance(payload, Cancelled)
         body = {"status": "cancelled"} if cancel else {"status": "resolved", "payload": payload}
         query = {} if wait is None else {"wait": f"{wait:.3f}"}
         path = f"/interrupts/{quote(ref, safe='')}/answer"

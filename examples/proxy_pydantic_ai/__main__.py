@@ -68,7 +68,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     if not options.python.exists():
-        sys.exit(f"There is no {options.python}: see README.md here.")
+        readme = Path(__file__).with_name("README.md")
+        sys.exit(f"There is no {options.python}: {readme} says how to make it.")
     with endpoint(options.python, options.effects.absolute()) as url:
         bridge = Bridge(
             options.store, authenticate=BearerTokens(TOKENS) if options.tokens else None

@@ -76,7 +76,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "conformance": (*PURE, "client", "terminal", "yaml_files"),
     "shapes": PURE,
     "surfaces": (*ENGINE_SIDE, "text"),
-    "inbox": (*ENGINE_SIDE, "surfaces"),
+    "inbox": (*ENGINE_SIDE, "surfaces", "text"),
     "http": SURFACE,
     "http.agui": (*SURFACE, "http"),
     "http.chat": (*SURFACE, "agents", "http"),

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from agui_bridge import FunctionRun, Settings
 from agui_bridge.cli import app
-from agui_bridge.client import HttpError, InboxClient, NotReached
+from agui_bridge.client import Cancelled, HttpError, InboxClient, NotReached
 from tests.http.agui.test_interrupts import by_name
 from tests.inbox.office import ANN, Office
 from tests.support.ports import free_port
@@ -165,7 +165,7 @@ async def test_the_clients_errors_are_those_of_clients() -> None:
         headers = {"Authorization": "Bearer ann"}
         async with InboxClient(url, headers=headers) as ann:
             page = await ann.pending(tool="post", limit=1)
-            taken = await ann.answer(page["interrupts"][0]["ref"], cancel=True, wait=1)
+            taken = await ann.answer(page["interrupts"][0]["ref"], Cancelled(), wait=1)
             assert taken["status"] == "answered"
     async with InboxClient(url) as gone:
         with pytest.raises(NotReached):

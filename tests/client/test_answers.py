@@ -42,6 +42,7 @@ def test_what_expired_can_be_cancelled() -> None:
         ([A, B], {"a": YES}, "INTERRUPT_NOT_COVERED", ("b",)),
         ([B], {"b": YES, "c": YES}, "INTERRUPT_NOT_FOUND", ("c",)),
         ([], {"c": YES}, "INTERRUPT_NOT_FOUND", ("c",)),
+        ([A], {"a-typo": YES}, "INTERRUPT_NOT_FOUND", ("a-typo",)),
         ([A], [("a", YES), ("a", YES)], "INTERRUPT_DUPLICATE", ("a",)),
         ([LATE], {"late": Resolved()}, "INTERRUPT_EXPIRED", ("late",)),
         ([A], {"a": Resolved({"approved": "true"})}, "INVALID_RESUME_PAYLOAD", ("a",)),
@@ -54,6 +55,12 @@ def test_answers_that_do_not_fit_are_refused(
     with pytest.raises(AnswerFault) as fault:
         build_resume(interrupts, answers, now=NOW)
     assert (fault.value.code, fault.value.interrupt_ids) == (code, ids)
+
+
+def test_an_answer_without_its_class_says_which_one_it_lacks() -> None:
+    bare: Any = {"a": {"approved": True}}
+    with pytest.raises(TypeError, match=r"a is a dict: write Resolved\(payload\), or Cancelled"):
+        build_resume([A], bare)
 
 
 def test_a_schema_that_could_do_harm_is_left_to_its_producer() -> None:
