@@ -23,7 +23,12 @@ CONFIGURATIONS: Final = ("direct.toml", "behind.toml")
 
 _BEGIN: Final = "<!-- Below: made by `python -m docs.generators.proxy`. -->\n"
 _END: Final = "<!-- Above: made. -->\n"
-_ROW: Final = re.compile(r"^\| `(?P<check>[\w.-]+)` \|.*\| (?P<alone>\S+) \| (?P<behind>\S+) \|$")
+_JUDGED: Final = re.compile(
+    r"^\| `(?P<check>[\w.-]+)` \|.*\| (?P<alone>\S+) \| (?P<behind>\S+) \|$", re.MULTILINE
+)
+_ROW: Final = re.compile(
+    r"^\| (?P<alone>[PFBf-]) \| (?P<behind>[PFBf-]) \| (?P<checks>.*) \|$", re.MULTILINE
+)
 
 
 async def judge() -> list[Report]:
@@ -32,21 +37,28 @@ async def judge() -> list[Report]:
 
 
 def marks(text: str) -> Mapping[str, tuple[str, str]]:
-    """By check, the marks of a table: alone, and behind the bridge."""
-    rows = (_ROW.match(line) for line in text.splitlines())
-    return {row["check"]: (row["alone"], row["behind"]) for row in rows if row is not None}
+    """By check, the marks of the page's table: alone, and behind the bridge."""
+    return {
+        check: (row["alone"], row["behind"])
+        for row in _ROW.finditer(text)
+        for check in re.findall(r"`([\w.-]+)`", row["checks"])
+    }
 
 
 def proxy_page(text: str, reports: list[Report]) -> str:
-    """The page with a new table of what applies to either."""
+    """The page with a new table of what applies to either: the checks by their marks."""
     own, _, rest = text.partition(_BEGIN)
     _, _, rest = rest.partition(_END)
-    table = as_markdown(reports).partition("\n\n")[0]
-    seen = marks(table)
+    alike: dict[tuple[str, str], list[str]] = {}
+    for row in _JUDGED.finditer(as_markdown(reports)):
+        alike.setdefault((row["alone"], row["behind"]), []).append(f"`{row['check']}`")
+    alike.pop(("-", "-"), None)
+    passed = [f"{report.passed} of {report.applicable}" for report in reports]
     lines = [
-        line
-        for line in table.splitlines()
-        if (row := _ROW.match(line)) is None or seen[row["check"]] != ("-", "-")
+        "| pydantic-ai | behind the bridge | checks |",
+        "|---|---|---|",
+        *(f"| {alone} | {behind} | {', '.join(of)} |" for (alone, behind), of in alike.items()),
+        f"| {' | '.join(passed)} | **passed** of what applies |",
     ]
     return "\n".join([f"{own}{_BEGIN}", *lines, "", f"{_END}{rest}"])
 
