@@ -15,34 +15,20 @@ from agui_bridge_mastra import MastraAdapter
 from tests.docs.pages import ROOT, run_page
 
 PAGE = ROOT / "docs" / "mastra.md"
-_ONCE = "test_a_tool_runs_once_if_its_pause_is_answered_with_yes"
 _DEEP = "test_a_yes_at_any_depth_executes_once_below_the_agent_that_asked"
 _LOST = "test_without_storage_the_error_names_it_and_nothing_executes"
 _DATA = "test_data_objects_and_tasks_arrive"
 _STEP = "test_each_question_is_asked_once_and_its_answer_reaches_the_step_that_asked"
 TESTED = {
-    "a tool with `requireApproval`": _ONCE,
-    "an approval three levels below": _DEEP,
-    "a suspended tool, answered": _ONCE,
+    "a tool with `requireApproval`": _DEEP,
     "a suspended tool three levels below": _DEEP,
     "two suspended tools": "test_parallel_pauses_are_all_answered_and_executed_once",
-    "`cancelled`": _ONCE,
     "an answer that violates": "test_an_answer_that_violates_the_schema_consumes_nothing",
-    "the same answer twice": "test_a_second_approval_executes_nothing",
-    "an unknown run": _LOST,
-    "a network that calls a tool": _ONCE,
-    "a sub-agent's work": ("test_the_inner_tool_and_its_arguments_are_shown_below_their_sub_agent"),
-    "a failing sub-agent": "test_a_sub_agent_that_fails_is_told_and_its_supervisor_goes_on",
-    "a failing model": "test_a_failing_model_is_an_error_without_its_stack",
     "a tripwire": "test_a_guard_refuses_with_its_reason_and_the_conversation_goes_on",
-    "a tool that returns nothing": "test_a_recorded_scenario_gives_its_transcript",
     "`data-*` chunks": _DATA,
-    "a structured output": _DATA,
+    "ids on the wire": "test_no_id_and_no_error_of_the_server_is_told",
     "a background task": _DATA,
     "working memory, told": "test_working_memory_is_shared_state_both_ways",
-    "working memory, from": "test_working_memory_is_shared_state_both_ways",
-    "a frontend tool": "test_a_tool_of_the_application_is_called_and_its_result_is_told",
-    "ids on the wire": "test_no_id_and_no_error_of_the_server_is_told",
     "a second approval": "test_approvals_of_a_network_at_once_execute_once_in_several_processes",
     "`resume-stream` without": "test_each_answer_goes_to_the_call_that_asked",
     "data that violates": "test_an_answer_that_violates_the_schema_consumes_nothing",
