@@ -1,4 +1,4 @@
-"""Every limit in one table: what it guards, where it takes effect, and what exceeding it gives."""
+"""Every limit in one table: where it takes effect, and what exceeding it gives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ class Limit:
         setting: the field of `Settings` that holds it; the default is the field's.
         unit: what it counts.
         code: the error, a key of `CODES`; None where nothing is refused.
-        guards: what it keeps from being used up or broken.
         where: where it takes effect.
         otherwise: what exceeding it gives where nothing is refused.
     """
@@ -25,7 +24,6 @@ class Limit:
     setting: str
     unit: str
     code: str | None
-    guards: str
     where: str
     otherwise: str = "waiting"
 
@@ -41,14 +39,12 @@ LIMITS: Final = (
         "max_body_bytes",
         "bytes",
         "PAYLOAD_TOO_LARGE",
-        "memory, before anything is parsed",
         "every request body, while it is read",
     ),
     Limit(
         "max_bytes_per_scope",
         "bytes",
         None,
-        "memory, from one of the process's principals",
         "bodies above 64 KiB, by scope and process: one waits until there is room for it, and is "
         "read then; one may be larger",
     ),
@@ -56,35 +52,30 @@ LIMITS: Final = (
         "max_values",
         "values",
         "PAYLOAD_TOO_LARGE",
-        "time, in which everybody else would wait",
         "every request body, before it is parsed: its commas and opening brackets outside of texts",
     ),
     Limit(
         "body_timeout",
         "seconds",
         "REQUEST_TIMEOUT",
-        "connections, from clients that send their body drop by drop",
         "every request body, while it is read",
     ),
     Limit(
         "max_depth",
         "levels",
         "INVALID_INPUT",
-        "the stack of whatever reads the value later",
         "a run's input, the body itself being the first level",
     ),
     Limit(
         "max_messages",
         "messages",
         "PAYLOAD_TOO_LARGE",
-        "time to validate and compare them",
         "`messages` of a run's input",
     ),
     Limit(
         "max_members",
         "members",
         "PAYLOAD_TOO_LARGE",
-        "time to validate them",
         "`tools`, `context` and `resume` of a run's input, and the parts and tool calls of all its "
         "messages, each",
     ),
@@ -92,28 +83,24 @@ LIMITS: Final = (
         "max_id_bytes",
         "bytes",
         "INVALID_INPUT",
-        "the stores, which have these ids as keys",
         "ids of threads, runs, messages and interrupts, in an input or a path",
     ),
     Limit(
         "max_runs_per_scope",
         "requests",
         "TOO_MANY_RUNS",
-        "the process, from one of its principals",
         "runs and the inputs that wait for one, by scope and process; stops as many again",
     ),
     Limit(
         "max_interrupts",
         "questions",
         "AGENT_PROTOCOL_ERROR",
-        "people and clients, from an agent that asks without end",
         "one pause of an agent, before it is stored; an agent may have its own",
     ),
     Limit(
         "max_thread_bytes",
         "bytes",
         "PAYLOAD_TOO_LARGE",
-        "memory, and the time of every look at the thread",
         "what an input adds to a thread, as JSON; where it fits only together with less, the "
         "oldest turns leave the context; an agent may have its own",
     ),
@@ -121,7 +108,6 @@ LIMITS: Final = (
         "max_memo_bytes",
         "bytes",
         None,
-        "the store, and the time of every look at the thread",
         "what an agent notes of a thread, as JSON, when its run ends; an agent may have its own",
         otherwise="no note for the next run, and an error in the log",
     ),
@@ -129,7 +115,6 @@ LIMITS: Final = (
         "max_result_bytes",
         "bytes",
         None,
-        "the store, and the time of every look at the thread",
         "a run's result, as JSON, when it ends; an agent may have its own",
         otherwise="told once, when the run ends, not kept, and a warning in the log",
     ),
@@ -137,7 +122,6 @@ LIMITS: Final = (
         "max_continuation_bytes",
         "bytes",
         "AGENT_PROTOCOL_ERROR",
-        "the store, and the time of every look at the thread",
         "what an adapter keeps for a pause or handoff, as JSON, before anybody is asked; an agent "
         "may have its own",
     ),
@@ -145,7 +129,6 @@ LIMITS: Final = (
         "max_held",
         "questions",
         None,
-        "memory, from agents that wait with their questions",
         "one process: its agents that can wait for an answer (`hold_seconds`)",
         otherwise="the oldest waits no longer: it is ended, and its question stays",
     ),
@@ -153,14 +136,12 @@ LIMITS: Final = (
         "pipe_events",
         "events",
         None,
-        "memory, from a client that reads slowly",
         "one stream: the agent waits until the client has read on",
     ),
     Limit(
         "pipe_bytes",
         "bytes",
         None,
-        "memory, from a client that reads slowly",
         "one stream: the agent waits until the client has read on; one event may be larger",
     ),
 )
@@ -170,8 +151,8 @@ LIMITS: Final = (
 def render_limits() -> str:
     """The table as Markdown, as docs/security.md has it."""
     lines = [
-        "| setting | default | more gives | holds for | guards |",
-        "|---|---|---|---|---|",
+        "| setting | default | more gives | holds for |",
+        "|---|---|---|---|",
     ]
     for limit in LIMITS:
         gives = limit.otherwise
@@ -179,8 +160,6 @@ def render_limits() -> str:
             entry = CODES[limit.code]
             how = "RUN_ERROR" if entry.stream else str(entry.status)
             gives = f"{how} `{limit.code}`"
-        lines.append(
-            f"| `{limit.setting}` | {limit.default:,} {limit.unit} | {gives} | {limit.where} "
-            f"| {limit.guards} |"
-        )
+        default = f"{limit.default:,} {limit.unit}"
+        lines.append(f"| `{limit.setting}` | {default} | {gives} | {limit.where} |")
     return "\n".join(lines) + "\n"

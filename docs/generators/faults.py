@@ -1,4 +1,7 @@
-"""The page of faults, from the table that tests/faults holds the bridge to."""
+"""The page of faults, from the table that tests/faults holds the bridge to.
+
+Faults of a group of which the same was seen share a row.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +37,16 @@ def _table(group: Group) -> str:
         "|---|---|---|---|---|---|",
     ]
     seen = {store: group.on(store) for store in group.stores}
+    alike: dict[tuple[tuple[str, ...], Seen], list[str]] = {}
     for name in group.seen:
-        alike: dict[Seen, list[str]] = {}
-        for store in group.stores:
-            alike.setdefault(seen[store][name], []).append(store)
-        lines += [_row(name, stores, one) for one, stores in alike.items()]
+        for one in dict.fromkeys(seen[store][name] for store in group.stores):
+            on = tuple(store for store in group.stores if seen[store][name] == one)
+            alike.setdefault((on, one), []).append(name)
+    lines += [_row(names, stores, one) for (stores, one), names in alike.items()]
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, stores: Iterable[str], seen: Seen) -> str:
+def _row(faults: Iterable[str], stores: Iterable[str], seen: Seen) -> str:
     names = ", ".join(_NAMES[store] for store in stores)
-    cells = (name, names, seen.client, seen.again, seen.stored, str(seen.executed))
+    cells = ("; ".join(faults), names, seen.client, seen.again, seen.stored, str(seen.executed))
     return f"| {' | '.join(cells)} |"
