@@ -15,8 +15,6 @@ from agui_bridge_mastra import MastraAdapter
 from tests.docs.pages import ROOT, run_page
 
 PAGE = ROOT / "docs" / "mastra.md"
-_LOST = "test_without_storage_the_error_names_it_and_nothing_executes"
-_STEP = "test_each_question_is_asked_once_and_its_answer_reaches_the_step_that_asked"
 TESTED = {
     "a second approval": "test_approvals_of_a_network_at_once_execute_once_in_several_processes",
     "`resume-stream` without": "test_each_answer_goes_to_the_call_that_asked",
@@ -25,17 +23,9 @@ TESTED = {
     "an approval stays valid": (
         "test_a_stale_approval_is_declined_at_mastra_once_a_new_message_comes"
     ),
-    "`autoResumeSuspendedTools`": "test_mastras_own_auto_resume_stays_off",
-    "an unknown run of a network": _LOST,
     "a run id": "test_a_message_with_an_answer_is_told_once_the_run_is_through",
     "a connection that breaks": "test_a_connection_that_breaks_at_the_question_asks_nothing",
     "a client that closes": "test_a_network_that_is_left_by_force_does_not_end_the_server",
-    "a workflow goes on": "test_a_workflow_begins_no_further_step",
-    "an answer to a `foreach`": _STEP,
-    "a nested pause": _STEP,
-    "a workflow is told as a success": (
-        "test_beside_what_is_cancelled_the_others_are_executed_and_then_the_workflow_ends"
-    ),
 }
 """By the beginning of a row: the test that holds it."""
 
