@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         RunItem,
     )
     from agui_bridge.agents.function.adapter import FunctionAdapter
+    from agui_bridge.agents.function.approval import Approval
     from agui_bridge.agents.function.checkpoints import idempotency_key
-    from agui_bridge.agents.function.needs_input import Answered, Approval, NeedsInput, answered
     from agui_bridge.agents.function.run import FunctionRun
     from agui_bridge.agents.keyword.adapter import KeywordAdapter
     from agui_bridge.agents.keyword.phrases import Replies
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agui_bridge.engine.input.settings import Settings
     from agui_bridge.errors import BridgeError, NotDelivered, OutcomeUnknown, Refused, UpstreamError
     from agui_bridge.frameworks.a2ui.settings import A2UI
+    from agui_bridge.frameworks.needs_input import Answered, NeedsInput, answered
     from agui_bridge.frameworks.predicted_state import PredictState
     from agui_bridge.http.auth import BearerTokens
     from agui_bridge.policy import CallDenied, ProposedCall, ToolHints, Verdict
@@ -123,8 +124,8 @@ _HOMES: Final = {
     "Adapter": "agui_bridge.adapters",
     "AdapterCapabilities": "agui_bridge.adapters",
     "Answer": "agui_bridge.protocol.answers.decisions",
-    "Answered": "agui_bridge.agents.function.needs_input",
-    "Approval": "agui_bridge.agents.function.needs_input",
+    "Answered": "agui_bridge.frameworks.needs_input",
+    "Approval": "agui_bridge.agents.function.approval",
     "ApprovalRule": "agui_bridge.protocol.threads.approval_rule",
     "Approve": "agui_bridge.protocol.answers.decisions",
     "Ask": "agui_bridge.adapters",
@@ -147,7 +148,7 @@ _HOMES: Final = {
     "Handoff": "agui_bridge.adapters",
     "HandoffResults": "agui_bridge.adapters",
     "KeywordAdapter": "agui_bridge.agents.keyword.adapter",
-    "NeedsInput": "agui_bridge.agents.function.needs_input",
+    "NeedsInput": "agui_bridge.frameworks.needs_input",
     "NotDelivered": "agui_bridge.errors",
     "OutcomeUnknown": "agui_bridge.errors",
     "Pause": "agui_bridge.adapters",
@@ -173,7 +174,7 @@ _HOMES: Final = {
     "ToolHints": "agui_bridge.policy",
     "UpstreamError": "agui_bridge.errors",
     "Verdict": "agui_bridge.policy",
-    "answered": "agui_bridge.agents.function.needs_input",
+    "answered": "agui_bridge.frameworks.needs_input",
     "idempotency_key": "agui_bridge.agents.function.checkpoints",
     "emit": "agui_bridge.emitting",
 }

@@ -104,3 +104,37 @@ def events_in(value: Any) -> list[BaseEvent]:
     """
     several = value if isinstance(value, list | tuple) else (value,)
     return [one for one in several if isinstance(one, BaseEvent) and one.type not in _THE_ENGINES]
+
+
+# --- events that a tool tells the page right after its result, such as a view of what it returned
+# ---
+
+Later = Callable[[str], BaseEvent]
+"""Makes an event of the id of the call."""
+
+_LATER: Final[ContextVar[list[Later] | None]] = ContextVar("agui_bridge_after", default=None)
+
+
+def tell_after(event: Later) -> None:
+    """Have an event told once the result of the tool that is running here has been told.
+
+    Args:
+        event: makes it; called with the call's id.
+    """
+    later = _LATER.get()
+    if later is not None:
+        later.append(event)
+
+
+@contextmanager
+def telling_after(later: list[Later]) -> Iterator[None]:
+    """Have `tell_after` collect what is told after a tool's result.
+
+    Args:
+        later: gets it.
+    """
+    token = _LATER.set(later)
+    try:
+        yield
+    finally:
+        _LATER.reset(token)

@@ -29,9 +29,9 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from agui_bridge.adapters import Ask
-from agui_bridge.agents.function.needs_input import Answered, NeedsInput, answered, tell_after
 from agui_bridge.agents.replay.journal import ToolNotReached, ToolOutcomeUnknown
-from agui_bridge.emitting import emit
+from agui_bridge.emitting import emit, tell_after
+from agui_bridge.frameworks.needs_input import Answered, NeedsInput, answered
 from agui_bridge.mcp.apps import is_for, shown, view_of
 from agui_bridge.mcp.connection import Connection, Limits, MCPFault, Server, connected
 from agui_bridge.mcp.elicitation import Unaskable, ask_of, request_of, response_of

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ag_ui.core import RunAgentInput
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from agui_bridge.errors import Refused
+from agui_bridge.errors import AgentMistake, Refused
 
 WireEvent: TypeAlias = dict[str, Any]
 """One AG-UI event as it travels: camelCase keys, JSON values, no key without a value."""
@@ -31,6 +31,10 @@ MAX_DEPTH: Final = 100
 MAX_OUTPUT_DEPTH: Final = 88
 """Less than may enter, so that what goes out can come back inside a request."""
 
+DEEPEST: Final = 80
+"""How deep what is kept of an agent may nest: a continuation adds levels of its own."""
+
+_ANYTHING: Final[TypeAdapter[Any]] = TypeAdapter(Any)
 _LONGEST_INT: Final = 14_000
 """Bits of an integer that Python still writes as decimal digits."""
 
@@ -245,6 +249,36 @@ def copied(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: v if type(v) is str else copied(v) for key, v in value.items()}
     return [copied(item) for item in value] if isinstance(value, list) else value
+
+
+def jsonable(what: str, value: Any) -> Any:
+    """Turn a value of an agent's into the JSON that is kept of it.
+
+    Args:
+        what: its name, for who reads the error.
+        value: the value.
+
+    Raises:
+        AgentMistake: the value, or a part of it, has no JSON form, or it nests deeper than
+            DEEPEST levels.
+    """
+    if value is None or type(value) in (str, int, bool):
+        return clean(value)
+    try:
+        _ANYTHING.dump_python(value, mode="json")
+    except ValueError as error:
+        raise AgentMistake(
+            f"{what} has no JSON form: {error} Pass plain data, and what it needs besides "
+            "(clients, connections) through a closure or functools.partial."
+        ) from None
+    # What `clean` cuts off lies deeper still, so that nothing is cut off silently.
+    cleaned = clean(value)
+    if depth_of(cleaned) > DEEPEST:
+        raise AgentMistake(
+            f"{what} nests deeper than {DEEPEST} levels, which is more than is kept. Pass a "
+            "flatter value, or its JSON text."
+        )
+    return copied(cleaned)
 
 
 def canonical(value: Any) -> str:

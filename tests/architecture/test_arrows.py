@@ -112,7 +112,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "testing": (*ENGINE_SIDE, "bridge"),
     "yaml_files": PURE,
     "import_object": ("errors",),
-    "mcp": (*PURE, "adapters", "agents", "emitting", "mcp.elicitation"),
+    "mcp": (*PURE, "adapters", "agents", "emitting", "frameworks", "mcp.elicitation"),
     "mcp.elicitation": (*PURE, "adapters"),
     "agent_file": (*ENGINE_SIDE, "agents", "bridge", "import_object", "mcp", "yaml_files"),
     "terminal": (),

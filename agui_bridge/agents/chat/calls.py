@@ -19,7 +19,6 @@ from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.function.run_acting import StreamItem
 from agui_bridge.agents.replay.continuation import Asked, Value, read_entries
 from agui_bridge.agents.replay.journal import (
-    DEEPEST,
     FrontendToolError,
     PreviewFailed,
     ResultWithoutJson,
@@ -33,7 +32,7 @@ from agui_bridge.protocol.answers.unexecuted import (
     stopped_by_policy,
     without_preview,
 )
-from agui_bridge.protocol.json_values import find_forbidden
+from agui_bridge.protocol.json_values import DEEPEST, find_forbidden
 from agui_bridge.protocol.lifecycle.event_rules import whole_call
 from agui_bridge.protocol.lifecycle.partial_json import completion
 from agui_bridge.protocol.threads.records import ClosedBatch, Json

@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 
 from agui_bridge.adapters import Run
 from agui_bridge.agents.function.checkpoints import Checkpoints, carrying_out
-from agui_bridge.agents.function.needs_input import NeedsInput
 from agui_bridge.agents.function.outbox import Outbox
 from agui_bridge.agents.replay.continuation import (
     Abandoned,
@@ -36,11 +35,11 @@ from agui_bridge.agents.replay.journal import (
     StepFailed,
     as_exception,
     copied,
-    jsonable,
 )
 from agui_bridge.errors import AgentMistake, ReplayMismatch
+from agui_bridge.frameworks.needs_input import NeedsInput
 from agui_bridge.policy import CallDenied
-from agui_bridge.protocol.json_values import clean_text
+from agui_bridge.protocol.json_values import clean_text, jsonable
 from agui_bridge.protocol.threads.records import Json
 
 # --- open while a run goes on; once closed, nothing new happens in it and nothing hangs ---

@@ -35,11 +35,11 @@ from agui_bridge.agents.replay.journal import (
     StepFailed,
     YieldCount,
     as_exception,
-    jsonable,
 )
 from agui_bridge.agents.replay.state import SharedState
 from agui_bridge.errors import AgentMistake
 from agui_bridge.policy import PolicyFailed
+from agui_bridge.protocol.json_values import jsonable
 from agui_bridge.protocol.threads.records import Json
 
 QUIET_PASSES = 12

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import PydanticUserError
 
 from agui_bridge.adapters import Ask
+from agui_bridge.agents.function.approval import ReadOnlyArgs
 from agui_bridge.agents.function.execution import FunctionExecution, Question
-from agui_bridge.agents.function.needs_input import ReadOnlyArgs
 from agui_bridge.agents.function.outbox import tool_call, tool_result
 from agui_bridge.agents.parameter_schema import parameter_schema
 from agui_bridge.agents.replay.continuation import (

@@ -16,19 +16,20 @@ from typing import Any, Literal, TypeVar, overload
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
 from agui_bridge.adapters import Ask
+from agui_bridge.agents.function.approval import Approval
 from agui_bridge.agents.function.execution import Question
 from agui_bridge.agents.function.must_await import must_await
-from agui_bridge.agents.function.needs_input import Approval
 from agui_bridge.agents.function.outbox import tool_call
 from agui_bridge.agents.function.policy_gate import preview_entry
 from agui_bridge.agents.function.run_acting import ActingRun
 from agui_bridge.agents.parameter_schema import parameter_schema
 from agui_bridge.agents.replay.continuation import Asked, Awaited, Decided, Sleeping, Value
-from agui_bridge.agents.replay.journal import FrontendToolError, copied, jsonable
+from agui_bridge.agents.replay.journal import FrontendToolError, copied
 from agui_bridge.errors import AgentMistake, ReplayMismatch
 from agui_bridge.protocol.answers.asks import LONGEST_WAIT
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE, Answer, Cancel
 from agui_bridge.protocol.argument_types import checked_arguments
+from agui_bridge.protocol.json_values import jsonable
 from agui_bridge.protocol.previews import MakePreview, Preview
 from agui_bridge.protocol.schemas.checking import check_schema
 from agui_bridge.protocol.threads.record_parts import TIMER, WAKE_SCHEMA

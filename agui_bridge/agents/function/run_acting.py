@@ -19,16 +19,8 @@ from ag_ui.core import (
 
 from agui_bridge.adapters import close_items
 from agui_bridge.agents.function.activities import in_thread
+from agui_bridge.agents.function.approval import Approval
 from agui_bridge.agents.function.execution import Question
-from agui_bridge.agents.function.needs_input import (
-    MAX_ROUNDS,
-    Answered,
-    Approval,
-    Later,
-    NeedsInput,
-    answering,
-    telling_after,
-)
 from agui_bridge.agents.function.outbox import tool_call
 from agui_bridge.agents.function.policy_gate import (
     pass_by,
@@ -52,13 +44,14 @@ from agui_bridge.agents.replay.journal import (
     TooManyRounds,
     copied,
     fingerprint,
-    jsonable,
 )
-from agui_bridge.emitting import emitting
+from agui_bridge.emitting import Later, emitting, telling_after
 from agui_bridge.errors import AgentMistake, ApprovalSpent
 from agui_bridge.frameworks.a2ui.drawing import Pieces, surfaces_of
 from agui_bridge.frameworks.a2ui.offer import GENERATE, Offer
+from agui_bridge.frameworks.needs_input import MAX_ROUNDS, NeedsInput, answering
 from agui_bridge.protocol.argument_types import checked_arguments
+from agui_bridge.protocol.json_values import jsonable
 from agui_bridge.protocol.previews import (
     CommandPreview,
     DiffPreview,
@@ -375,7 +368,7 @@ class ActingRun(RunView):
         later: list[Later] = []
 
         async def carry_out() -> Any:
-            given = Answered.of(asking) if asking is not None else None
+            given = asking.answered if asking is not None else None
             with answering(given), telling_after(later):
                 returned = await self._invoke(fn, **args)
             if isinstance(returned, NeedsInput) and rounds >= MAX_ROUNDS:

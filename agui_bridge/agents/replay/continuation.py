@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agui_bridge.adapters import Run
 from agui_bridge.agents.replay.state import StateRecord
 from agui_bridge.errors import ReplayMismatch
+from agui_bridge.frameworks.needs_input import Answered
 from agui_bridge.protocol.answers.decisions import (
     Answer,
     Approve,
@@ -194,6 +195,12 @@ class Asking(_Shape):
     state: Json = None
     asks: dict[str, str]
     decided: dict[str, Decided] = Field(default_factory=dict)
+
+    @property
+    def answered(self) -> Answered:
+        """What the tool is given, once the answers are here."""
+        decisions = {name: decided.decision for name, decided in self.decided.items()}
+        return Answered.of(decisions, self.state, self.round)
 
 
 class Begun(_Shape):

@@ -10,11 +10,9 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from pydantic import TypeAdapter
-
 from agui_bridge.agents.replay.continuation import EntryKey, Failure, Outcome
 from agui_bridge.errors import AgentMistake, AmbiguousKey, ReplayMismatch
-from agui_bridge.protocol.json_values import canonical, clean
+from agui_bridge.protocol.json_values import canonical, jsonable
 from agui_bridge.protocol.threads.records import Json
 
 # --- failures of an agent's own code that are the same at the first run and at every replay ---
@@ -115,11 +113,7 @@ def as_exception(error: BaseException) -> Exception:
 ACTS = frozenset({"call", "tool"})
 """Kinds of the entries of calls that were carried out."""
 
-DEEPEST = 80
-"""How deep a value may nest: what is stored ends at 100, and a continuation adds its own levels."""
-
 _LONGEST_ARGS = 120
-_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 class Journal:
@@ -255,45 +249,6 @@ def fingerprint(what: str, values: Iterable[Any]) -> str:
         return text
     digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     return f"{text[: _LONGEST_ARGS // 2]}…{digest}"
-
-
-def jsonable(what: str, value: Any) -> Json:
-    """Turn a value into the JSON that the journal returns on every replay.
-
-    Raises:
-        AgentMistake: the value, or a part of it, has no JSON form, or it nests deeper than
-            DEEPEST levels.
-    """
-    if value is None or type(value) in (str, int, bool):
-        return clean(value)
-    try:
-        _ANYTHING.dump_python(value, mode="json")
-    except ValueError as error:
-        raise AgentMistake(
-            f"{what} has no JSON form: {error} Pass plain data, and what it needs besides "
-            "(clients, connections) through a closure or functools.partial."
-        ) from None
-    # What `clean` cuts off lies deeper still, so that nothing is cut off silently.
-    cleaned = clean(value)
-    if _nests_deeper(cleaned, DEEPEST):
-        raise AgentMistake(
-            f"{what} nests deeper than {DEEPEST} levels, which is more than the journal keeps. "
-            "Pass a flatter value, or its JSON text."
-        )
-    return copied(cleaned)
-
-
-def _nests_deeper(value: Json, levels: int) -> bool:
-    inner = [value] if isinstance(value, dict | list) else []
-    while inner and levels >= 0:
-        levels -= 1
-        inner = [
-            child
-            for node in inner
-            for child in (node.values() if isinstance(node, dict) else node)
-            if isinstance(child, dict | list)
-        ]
-    return levels < 0
 
 
 def copied(value: Json) -> Json:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
-from agui_bridge.agents.function.needs_input import Approval
+from agui_bridge.agents.function.approval import Approval
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Cancel, Decision, Decline
 from agui_bridge.protocol.schemas.checking import UnsafeSchema

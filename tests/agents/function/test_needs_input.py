@@ -10,10 +10,10 @@ import pytest
 
 from agui_bridge.adapters import Ask, Resume
 from agui_bridge.agents.function.adapter import FunctionAdapter
-from agui_bridge.agents.function.needs_input import MAX_ROUNDS, NeedsInput, answered
 from agui_bridge.agents.function.run import FunctionRun
 from agui_bridge.agents.replay.journal import StepFailed
 from agui_bridge.errors import AgentMistake
+from agui_bridge.frameworks.needs_input import MAX_ROUNDS, NeedsInput, answered
 from agui_bridge.policy import CallDenied, ProposedCall, ToolHints, Verdict
 from agui_bridge.protocol.answers.decisions import Answer, Cancel, Decision, Decline
 from agui_bridge.protocol.schemas.checking import UnsafeSchema

@@ -14,7 +14,7 @@ import pytest
 
 from agui_bridge.agents.function.adapter import FunctionAdapter
 from agui_bridge.agents.function.run import FunctionRun
-from agui_bridge.agents.replay.journal import DEEPEST, StepFailed
+from agui_bridge.agents.replay.journal import StepFailed
 from agui_bridge.errors import (
     AgentMistake,
     ApprovalSpent,
@@ -23,6 +23,7 @@ from agui_bridge.errors import (
     UpstreamError,
 )
 from agui_bridge.protocol.answers.decisions import Approve, Decline
+from agui_bridge.protocol.json_values import DEEPEST
 from tests.agents.function.harness import Thread, yes
 
 pytestmark = pytest.mark.anyio
