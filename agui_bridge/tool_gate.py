@@ -31,7 +31,11 @@ from agui_bridge.protocol.answers.decisions import (
     Approve,
     Decision,
 )
-from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
+from agui_bridge.protocol.answers.unexecuted import (
+    STOPPED,
+    denied_by_policy,
+    stopped_by_policy,
+)
 from agui_bridge.protocol.threads.records import Json, ToolCall
 
 __all__ = ["AskFirst", "CutOff", "Execute", "GateVerdict", "Refuse", "ToolGate"]
@@ -91,6 +95,19 @@ class AskFirst:
     ask: Ask
 
 
+@dataclass(frozen=True, slots=True)
+class GoingOn:
+    """A call that began in an earlier run, and whose tool has asked something in its middle.
+
+    Attributes:
+        args: what it began with, and goes on with.
+        approvers: everybody who had approved it.
+    """
+
+    args: Mapping[str, Json]
+    approvers: tuple[str, ...] = ()
+
+
 GateVerdict = Execute | Refuse | AskFirst
 """What becomes of a call."""
 
@@ -111,8 +128,11 @@ class ToolGate:
         actor: who began the run that this one continues, for policies. By default this run's own
             principal, who in a resumed run is the one that answered last: keep it in the
             continuation.
+        going_on: by their ids, calls that have begun and asked in their middle. The policy is
+            heard again, and can only let them go on or not: nobody can approve what has begun.
 
     Attributes:
+        executed: by their ids, the calls that got `Execute`, and what they were let through with.
         begun: ids of the calls that were let through.
         fault: what must end the run whatever a framework makes of it: a lost lease, a policy that
             failed, a tool that was cut off. It is raised by each `before` from then on; call
@@ -128,8 +148,10 @@ class ToolGate:
         approve: Collection[str] | Callable[[ToolCall], bool] = (),
         taken: Callable[[], Awaitable[None]] = _all_taken,
         actor: str | None = None,
+        going_on: Mapping[str, GoingOn] | None = None,
     ) -> None:
         self.begun: set[str] = set()
+        self.executed: dict[str, GoingOn] = {}
         self.fault: BaseException | None = None
         self.failed: Callable[[], object] | None = None
         self._run = run
@@ -137,6 +159,7 @@ class ToolGate:
         self._taken = taken
         self._actor = actor or run.principal.actor
         self._decided: dict[str, Decision] = dict(run.resume.decisions) if run.resume else {}
+        self._going_on = dict(going_on or {})
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -308,15 +331,22 @@ class ToolGate:
         message: str | None,
         validated: Validated,
     ) -> GateVerdict:
+        going_on = self._going_on.get(call.id)
         if await self._is_stopping():
-            return Refuse(STOPPED, "stop")
+            return self._refused(call, STOPPED, "stop")
+        if going_on is not None:
+            verdict = await self._policy(call.name, going_on.args, going_on.approvers)
+            if verdict.action == "deny" or (verdict.action == "ask" and not going_on.approvers):
+                return self._refused(call, stopped_by_policy(verdict.reason), "policy")
+            return await self._let_through(call, native_id, going_on, edited=False)
         decision = self._decided.get(native_id)
         approval = decision if isinstance(decision, Approve) else None
         if decision is not None and approval is None:
             del self._decided[native_id]
             return Refuse(decision.text, "person")
         args = call.args if approval is None else validated(approval.args)
-        verdict = await self._policy(call.name, args, self._approvers(approval, native_id))
+        approvers = self._approvers(approval, native_id)
+        verdict = await self._policy(call.name, args, approvers)
         if verdict.action == "deny":
             self._decided.pop(native_id, None)
             return Refuse(denied_by_policy(verdict.reason), "policy")
@@ -327,16 +357,31 @@ class ToolGate:
                 return AskFirst(
                     Ask(call.id, "tool_call", message, tool_call=call, parameters=parameters)
                 )
+        edited = approval is not None and approval.edited
+        return await self._let_through(call, native_id, GoingOn(args, approvers), edited=edited)
+
+    async def _let_through(
+        self, call: ToolCall, native_id: str, judged: GoingOn, *, edited: bool
+    ) -> GateVerdict:
         if self._run.before_act is not None:
             await self._taken()
             self._run.before_act()
         # The verdicts may have taken their time: nothing begins in a run that is to stop.
         if await self._is_stopping():
-            return Refuse(STOPPED, "stop")
+            return self._refused(call, STOPPED, "stop")
         self._run.check_lease()
         self._decided.pop(native_id, None)
+        # A call goes on once for its answers.
+        self._going_on.pop(call.id, None)
         self.begun.add(call.id)
-        return Execute(deepcopy(dict(args)), approval is not None and approval.edited)
+        self.executed[call.id] = GoingOn(deepcopy(dict(judged.args)), judged.approvers)
+        return Execute(deepcopy(dict(judged.args)), edited)
+
+    def _refused(self, call: ToolCall, text: str, by: Literal["stop", "policy"]) -> Refuse:
+        """Refuse a call, of which nobody may say that it never began if it goes on."""
+        if self._going_on.pop(call.id, None) is not None:
+            self.begun.add(call.id)
+        return Refuse(text, by)
 
     async def _is_stopping(self) -> bool:
         if not self._run.stop.requested:

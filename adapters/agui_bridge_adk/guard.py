@@ -16,6 +16,8 @@ from google.genai import types
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.needs_input import NeedsInput, give
+from agui_bridge.frameworks.rounds import Rounds
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import UNTOLD, denied_by_policy
@@ -91,6 +93,7 @@ class Guard(BasePlugin):
         is_workflow: whether the root is a workflow.
         toolsets: what stands for the application's tools among those of agents, by the agent's
             name; where none does, each agent gets all of them.
+        rounds: the calls whose tools ask in their middle.
         surface: makes surfaces, where the client offers them, in the place of the application's
             tool that draws them.
 
@@ -114,6 +117,7 @@ class Guard(BasePlugin):
         tell: Callable[[NodeCall | NodeResult], None],
         is_workflow: bool,
         toolsets: Mapping[str, Sequence[Any]],
+        rounds: Rounds,
         surface: SurfaceTool | None = None,
     ) -> None:
         super().__init__(_NAME)
@@ -141,6 +145,7 @@ class Guard(BasePlugin):
         ]
         self.frontend: set[str] = {tool.name for tool in self._frontend}
         self._toolsets = toolsets
+        self._rounds = rounds
         self._surface = surface
         self._must_be_approved: set[str] = set()
         self._running: dict[str, AbstractAsyncContextManager[None]] = {}
@@ -217,10 +222,24 @@ class Guard(BasePlugin):
 
     async def after_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any
-    ) -> None:
-        """Note that a tool runs no more, and what it returned."""
+    ) -> dict[str, Any] | None:
+        """Note that a tool runs no more, and what it returned.
+
+        Raises:
+            AgentMistake: it asks in its middle, where nobody can be asked.
+        """
         call = tool_context.function_call_id
         await self._over(call)
+        if isinstance(result, NeedsInput):
+            if tool_of(tool_context) is not None or self._is_inner(tool_context):
+                raise self._rounds.refuse(tool.name, self.gate)
+            too_often = self._rounds.ask(call, result, self.gate)
+            if too_often is not None:
+                self.outputs[call] = too_often
+                return {"error": too_often}
+            tool_context.request_confirmation()
+            tool_context.actions.skip_summarization = True
+            return dict(_WAITS)
         if tool_of(tool_context) is not None:
             if not isinstance(result, RequestInput):
                 self._tell(NodeResult(call, result_text(result)))
@@ -231,6 +250,7 @@ class Guard(BasePlugin):
             self.unfinished.add(call)
         elif not self._is_inner(tool_context):
             self.outputs[call] = result_text(result)
+        return None
 
     async def on_tool_error_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, error: Exception
@@ -263,6 +283,8 @@ class Guard(BasePlugin):
                 if call in self._permits and call not in self._must_be_approved:
                     # Its tool has not asked anything yet: it must not take this for an answer.
                     context.tool_confirmation = None
+                # ADK carries a call out in the task that asks this.
+                give(self._rounds.given(call))
                 if not same_json(verdict.args, as_json(args)):
                     args.clear()
                     args.update(verdict.args)

@@ -113,6 +113,7 @@ class Continuation:
         state: state that no client sees.
         late: what people said that the model has not been told yet.
         tools: names of the tools that ran whose changes the page's user is still to confirm.
+        rounds: what calls asked in their middle.
     """
 
     events: list[Any]
@@ -123,6 +124,7 @@ class Continuation:
     state: dict[str, Json]
     late: list[Any]
     tools: list[str] = field(default_factory=list)
+    rounds: dict[str, Json] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, kept: Any) -> Continuation:
@@ -290,6 +292,17 @@ def confirmation_event(call: types.FunctionCall, asked: Event) -> Event:
         content=types.Content(role="user", parts=[types.Part(function_call=made)]),
         long_running_tool_ids={own},
     )
+
+
+def going_on(call: types.FunctionCall) -> Waiting:
+    """What a made-up call waits for whose tool has asked in its middle.
+
+    Args:
+        call: the made-up call.
+    """
+    held = held_call(call)
+    args = dict(held.get("args") or {})
+    return Waiting(held["id"], "permit", call.id or "", CONFIRMATION, held["name"], args)
 
 
 def confirmation_of(

@@ -58,6 +58,7 @@ from agui_bridge_adk.pauses import (
     changes_asked,
     confirmation_of,
     frontend_of,
+    going_on,
     held_call,
     permission_of,
     question_of,
@@ -126,6 +127,7 @@ class Turn(FrameworkTurn):
             self._queue.write,
             is_workflow(root),
             toolsets,
+            self._rounds,
             self._surface,
         )
         self._confirmed = confirmed
@@ -263,7 +265,10 @@ class Turn(FrameworkTurn):
             late, self._late = self._late, []
             parts += _parts_of(late, self._handles)
             said.append(types.Content(role="user", parts=parts))
-        return kept.restored(decisions), said
+        # In the event by which a tool asks in its middle ADK has the arguments of before an edit.
+        begun = self._rounds.going_on
+        on = {call: Approve(one.args, edited=True) for call, one in begun.items()}
+        return kept.restored({**decisions, **on}), said
 
     async def _refused_nodes(self, waiting: Sequence[Waiting]) -> dict[str, Decision]:
         """What stands for the decisions on functions of workflows that may not run after all.
@@ -380,6 +385,7 @@ class Turn(FrameworkTurn):
             author=self._author,
             state=self._private,
             late=self._late,
+            rounds=self._rounds.to_json(),
             tools=sorted(self._reader.ran & {*self._confirmed}),
         ).to_json()
         handed = [one.call for one in waiting if one.kind in ("frontend", "changes")]
@@ -411,6 +417,10 @@ class Turn(FrameworkTurn):
                     self._guard.parameters.get(own),
                     is_tool=own not in self._reader.functions,
                 )
+            elif call.name == CONFIRMATION and held_call(call)["id"] in self._rounds.asks:
+                waiting.append(going_on(call))
+                asks += self._rounds.asks[waiting[-1].call]
+                continue
             elif call.name == CONFIRMATION:
                 held = held_call(call)["id"]
                 one, ask = confirmation_of(

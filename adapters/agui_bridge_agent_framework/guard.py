@@ -34,8 +34,10 @@ from agent_framework import (
 )
 
 from agui_bridge.adapters import Run, StopSignal
-from agui_bridge.errors import ConfigurationError
+from agui_bridge.errors import AgentMistake, ConfigurationError
+from agui_bridge.frameworks.needs_input import NeedsInput, answering, collecting
 from agui_bridge.frameworks.private_names import PrivateName
+from agui_bridge.frameworks.rounds import NOWHERE, Rounds
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Approve, Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import FAILED, denied_by_policy
@@ -79,6 +81,7 @@ class Guard(FunctionMiddleware):
         calls: the thread's calls.
         words: what the application says.
         state: the state that page and agent share.
+        rounds: the calls whose tools ask in their middle; None where none can.
 
     Attributes:
         calls: see above.
@@ -103,6 +106,7 @@ class Guard(FunctionMiddleware):
         calls: UniqueCalls,
         words: str,
         state: SharedState,
+        rounds: Rounds | None = None,
     ) -> None:
         self.calls = calls
         self.asks: dict[str, Ask] = {}
@@ -120,6 +124,7 @@ class Guard(FunctionMiddleware):
         self._decided = decided
         self._words = words
         self._state = state
+        self._rounds = rounds
 
     def watch(self) -> None:
         """Stand before the tools of a workflow's agents, in what this task does from now on."""
@@ -236,15 +241,42 @@ class Guard(FunctionMiddleware):
         else:
             async with self.gate.running(call):
                 name, session = context.function.name, context.session
+                made: list[NeedsInput] = []
+                given = self._rounds.given(call) if self._rounds is not None else None
                 try:
-                    await self._state.around(name, args, session, call_next, lambda: context.result)
+                    with answering(given), collecting(made):
+                        await self._state.around(
+                            name, args, session, call_next, lambda: context.result
+                        )
                 except Exception:
                     if not _IS_IN_TOOL.get():
                         self.outputs[call] = _FAILED
                     raise
-        if not _IS_IN_TOOL.get():
-            made = Content.from_function_result(call, result=context.result)
-            self.outputs[call] = result_text(made)
+            if made and _is_of(context.result, made[-1]):
+                self._ask_amid(context, call, made[-1])
+        if not _IS_IN_TOOL.get() and call not in self.asks:
+            told = Content.from_function_result(call, result=context.result)
+            self.outputs[call] = result_text(told)
+
+    def _ask_amid(self, context: FunctionInvocationContext, call: str, needed: NeedsInput) -> None:
+        """Have the run end with what a tool asks, or say that it has asked too often.
+
+        Raises:
+            MiddlewareTermination: nobody can be asked here.
+        """
+        if self._rounds is None or _IS_IN_TOOL.get():
+            mistake = AgentMistake(f"{context.function.name}: {NOWHERE}")
+            raise self._fails(call, context, mistake) from mistake
+        too_often = self._rounds.ask(call, needed, self.gate)
+        if too_often is not None:
+            context.result = too_often
+            return
+        self.asks[call] = self._rounds.asks[call][0]
+        arguments = json.dumps(dict(self.gate.executed[call].args))
+        # It is begun again like a call that was approved.
+        context.result = _request(
+            context, Content.from_function_call(call, context.function.name, arguments=arguments)
+        )
 
     def tell(self, content: Content) -> None:
         """Put in place of the framework's sentence what a person gave, or why it did not run."""
@@ -475,6 +507,14 @@ async def _nothing() -> AsyncIterator[ChatResponseUpdate]:
     """A reply that has nothing in it."""
     for update in list[ChatResponseUpdate]():
         yield update
+
+
+def _is_of(result: Any, needed: NeedsInput) -> bool:
+    """Whether a tool has returned this, of which the framework makes contents."""
+    if not isinstance(result, list):
+        return False
+    made = FunctionTool.parse_result(needed)
+    return [one.to_dict() for one in result] == [one.to_dict() for one in made]
 
 
 def _mapping(arguments: Any) -> Mapping[str, Any]:

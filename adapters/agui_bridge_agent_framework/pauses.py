@@ -11,6 +11,7 @@ from agent_framework import AgentSession, Content, Message
 
 from agui_bridge.errors import NotDelivered, UpstreamError
 from agui_bridge.frameworks.private_names import installed_version
+from agui_bridge.frameworks.rounds import Rounds
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Approve, Decision
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
@@ -63,6 +64,7 @@ class Continuation:
         done: results of calls that no model has read yet, by tool call id: another call of their
             reply waits on.
         named: the ids that models gave to calls whose ids are others here, by these.
+        rounds: what calls asked in their middle.
     """
 
     session: dict[str, Any]
@@ -72,6 +74,7 @@ class Continuation:
     late: list[Any]
     done: dict[str, str] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
+    rounds: dict[str, Json] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, kept: Any) -> Continuation:
@@ -204,11 +207,13 @@ def waiting_of(
         yield Waiting(call.call_id, kind, call.name or "", args, content.to_dict())
 
 
-def asks_of(waiting: Collection[Waiting], guard: Guard) -> list[Ask]:
+def asks_of(waiting: Collection[Waiting], guard: Guard, rounds: Rounds | None = None) -> list[Ask]:
     """The questions about what waits for people."""
-    asks = []
+    asks: list[Ask] = []
     for one in waiting:
-        if one.kind == "approval":
+        if rounds is not None and one.call in rounds.asks:
+            asks += rounds.asks[one.call]
+        elif one.kind == "approval":
             tool = guard.tools.get(one.name)
             asks.append(
                 guard.asks.get(one.call)

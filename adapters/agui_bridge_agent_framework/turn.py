@@ -62,7 +62,9 @@ class Turn(FrameworkTurn):
         self._kwargs = kwargs
         kept: Continuation | None = self._kept
         calls = UniqueCalls(run, kept.named if kept else None)
-        self._guard = Guard(self._make_gate, self._decisions, calls, words, self._state)
+        self._guard = Guard(
+            self._make_gate, self._decisions, calls, words, self._state, self._rounds
+        )
         approved = kept.approved(self._decisions) if kept else ()
         self._agent = with_rules(with_stand_ins(agent, approved), self._guard)
         self._gate = self._guard.gate
@@ -244,9 +246,10 @@ class Turn(FrameworkTurn):
             self._late,
             done,
             self._guard.calls.named,
+            self._rounds.to_json(),
         ).to_json()
         handed = [one.call for one in waiting if one.kind == "frontend"]
-        asks = asks_of(waiting, self._guard)
+        asks = asks_of(waiting, self._guard, self._rounds)
         return Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)
 
     def _done(self) -> dict[str, str]:

@@ -55,6 +55,7 @@ class Waiting:
         unsettled: ids of messages that were told and the graph's state does not have: the node that
             said them begins again.
         tools: names of the tools that were asked about and the graph had.
+        rounds: what calls asked in their middle.
     """
 
     interrupts: list[str] = field(default_factory=list)
@@ -72,6 +73,7 @@ class Waiting:
     told: list[Json] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
+    rounds: dict[str, Json] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, kept: Any) -> Waiting:

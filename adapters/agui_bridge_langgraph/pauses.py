@@ -30,6 +30,7 @@ class Pausing:
         schemas: gives the JSON Schema of a tool's arguments.
         wire: the ids of calls.
         policy: the policy's questions, by tool call id.
+        amid: what calls ask in their middle, by the same.
         frontend: names of the application's tools.
     """
 
@@ -38,11 +39,13 @@ class Pausing:
         schemas: Schemas,
         wire: WireIds,
         policy: Mapping[str, Ask],
+        amid: Mapping[str, Sequence[Ask]],
         frontend: Collection[str],
     ) -> None:
         self._schemas = schemas
         self._wire = wire
         self._policy = policy
+        self._amid = amid
         self._frontend = frontend
         self._asks: list[Ask] = []
         self._calls: dict[str, str] = {}
@@ -91,6 +94,9 @@ class Pausing:
         self._interrupts.append(found.id)
         if POLICY in value:
             call_id = str(value[POLICY])
+            if call_id in self._amid:
+                self._asks += self._amid[call_id]
+                return
             self._judged.append(call_id)
             self._asks.append(self._policy[call_id])
             self._calls[self._policy[call_id].native_id] = call_id

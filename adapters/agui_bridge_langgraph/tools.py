@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.prebuilt import ToolNode
 from pydantic import BaseModel
 
+from agui_bridge.frameworks.needs_input import NeedsInput
 from agui_bridge.protocol.threads.records import Json
 
 
@@ -23,6 +25,40 @@ def parameters_of(tool: BaseTool | None) -> Mapping[str, Json] | None:
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return _closed(schema.model_json_schema())
     return schema if isinstance(schema, Mapping) else None
+
+
+def watched(tool: BaseTool | None, needed: Callable[[NeedsInput], object]) -> BaseTool | None:
+    """A tool whose function's `NeedsInput` is told, before LangChain makes a text of it.
+
+    Args:
+        tool: the tool; what has no function of its author's stays as it is.
+        needed: takes it.
+    """
+    if not isinstance(tool, Tool | StructuredTool):
+        return tool
+    made: dict[str, Any] = {}
+    if (func := tool.func) is not None:
+
+        @functools.wraps(func)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            return _told(func(*args, **kwargs), needed)
+
+        made["func"] = called
+    if (coroutine := tool.coroutine) is not None:
+
+        @functools.wraps(coroutine)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            return _told(await coroutine(*args, **kwargs), needed)
+
+        made["coroutine"] = awaited
+    return tool.model_copy(update=made)
+
+
+def _told(returned: Any, needed: Callable[[NeedsInput], object]) -> Any:
+    if isinstance(returned, NeedsInput):
+        needed(returned)
+        return ""
+    return returned
 
 
 def input_names(graph: Any) -> Sequence[str]:

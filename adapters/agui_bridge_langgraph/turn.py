@@ -113,7 +113,12 @@ class Turn(FrameworkTurn):
         decided = _decisions(run, kept)
         # The gate knows calls by their ids, and of earlier approvals that still count.
         known = replace(run, resume=Resume(None, decided)) if decided else run
-        self._gate = ToolGate(known, taken=self._queue_taken, actor=kept.actor)
+        self._gate = ToolGate(
+            known,
+            taken=self._queue_taken,
+            actor=kept.actor,
+            going_on=self._rounds.going_on,
+        )
         self._wire = WireIds(run.call_ids(), kept.told)
         self._journal = Journal(graph.checkpointer.serde, kept.results, kept.asked)
         self._guard = Guard(
@@ -121,6 +126,7 @@ class Turn(FrameworkTurn):
             self._wire,
             self._journal,
             kept.judged,
+            self._rounds,
             decided,
             at_breakpoint=bool(kept.breakpoint),
             told=self._tell,
@@ -369,8 +375,11 @@ class Turn(FrameworkTurn):
             offered=[*self._frontend.values()],
             subagents=self._subagents.to_json({one.call.id: one for one in calls}),
             unsettled=self._knowledge.unsettled(self._kept),
+            rounds=self._rounds.to_json(),
         )
-        pausing = Pausing(self._schema, self._wire, self._guard.asks, self._frontend)
+        pausing = Pausing(
+            self._schema, self._wire, self._guard.asks, self._rounds.asks, self._frontend
+        )
         places = {**places_of(state), **self._guard.places}
         end = pausing.end(state, OpenCalls(calls, self._guard.asking, places), kept)
         if end is None:

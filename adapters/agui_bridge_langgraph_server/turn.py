@@ -351,7 +351,7 @@ class Turn:
             subagents=self._subagents.to_json({one.call.id: one for one in calls}),
             unsettled=self._knowledge.unsettled(self._kept),
         )
-        pausing = Pausing(self._options.tools.get, self._wire, {}, self._frontend)
+        pausing = Pausing(self._options.tools.get, self._wire, {}, {}, self._frontend)
         end = pausing.end(
             state, OpenCalls(calls, self._calls.asking(state), places_of(state)), kept
         )

@@ -27,6 +27,8 @@ from workflows.runtime.types.results import StepWorkerStateContextVar
 
 from agui_bridge.adapters import CallIds, Run
 from agui_bridge.errors import UpstreamError
+from agui_bridge.frameworks.needs_input import NeedsInput, answering
+from agui_bridge.frameworks.rounds import Rounds
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import STOPPED
@@ -103,6 +105,7 @@ class Guard:
         answered: answers to questions of earlier pauses whose steps are not over.
         returned: what the application gave back, by id of the call.
         handed: tools of the application whose calls wait: an answer may come without them.
+        rounds: the calls whose tools ask in their middle.
 
     Attributes:
         known: the calls by id, each with the id that its model gave it.
@@ -129,6 +132,7 @@ class Guard:
         answered: Mapping[str, Json],
         returned: Mapping[str, str],
         handed: Collection[str],
+        rounds: Rounds,
     ) -> None:
         self.known: dict[str, tuple[str, ToolCall]] = dict(known)
         self.asks: dict[str, Ask] = {}
@@ -145,6 +149,7 @@ class Guard:
         self._words = words
         self._decisions = decisions
         self._returned = returned
+        self._rounds = rounds
         self._own: set[str] = set()
         self._under_way: set[str] = set()
         offered = {name: Tool(name=name, description="", parameters=None) for name in handed}
@@ -244,7 +249,15 @@ class Guard:
                 case Execute(args=these, edited=edited):
                     # What was proposed is what runs, as it is: JSON may lack what a model gave.
                     self.entered[own] = dict(these)
-                    output = await plain(dict(these) if edited or these != given else args)
+                    with answering(self._rounds.given(own)):
+                        output = await plain(dict(these) if edited or these != given else args)
+                    if isinstance(output.raw_output, NeedsInput):
+                        del self.entered[own]
+                        too_often = self._rounds.ask(own, output.raw_output, self._gate)
+                        if too_often is None:
+                            await self._forever(ctx, own)
+                            raise AssertionError
+                        return self._stands(own, name, str(too_often), is_error=True)
                     await self._caught_up(ctx)
                     self.outputs.append(output)
                     self._write(Result(own, output.content))

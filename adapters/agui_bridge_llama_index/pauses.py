@@ -46,6 +46,7 @@ class Continuation:
         version: of LlamaIndex's workflows, that wrote it.
         actor: who began the run.
         late: what people said that the model has not been told yet.
+        rounds: what calls asked in their middle.
     """
 
     context: Any
@@ -58,6 +59,7 @@ class Continuation:
     version: str
     actor: str
     late: list[Any] = field(default_factory=list)
+    rounds: dict[str, Json] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, kept: Any) -> Continuation:

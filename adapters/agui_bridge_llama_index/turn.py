@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from ag_ui.core import StateSnapshotEvent
@@ -110,6 +111,7 @@ class Turn(FrameworkTurn):
             decisions=self._decisions,
             answered=kept.answered if kept else {},
             returned={call: _text(told) for call, told in returned.items()},
+            rounds=self._rounds,
             handed=[known[call][1].name for call in (kept.frontend if kept else ())],
         )
         told = {str(m.get("toolCallId")) for m in run.raw_messages if m.get("role") == "tool"}
@@ -267,7 +269,8 @@ class Turn(FrameworkTurn):
     @property
     def _waits(self) -> bool:
         guard = self._guard
-        return bool(guard.asks or guard.questions or guard.frontend or self._asked)
+        asked = guard.asks or guard.questions or self._rounds.asks or self._asked
+        return bool(asked or guard.frontend)
 
     async def _rest(self, handler: WorkflowHandler) -> Continuation:
         """What is kept of the workflow while people are asked."""
@@ -283,7 +286,7 @@ class Turn(FrameworkTurn):
         for output in guard.outputs:
             # What a tool returned may be no JSON; the model has been told its text.
             output.raw_output = to_jsonable_python(output.raw_output, fallback=str)
-        waiting = {*guard.asks, *guard.frontend, *guard.entered}
+        waiting = {*guard.asks, *guard.frontend, *guard.entered, *self._rounds.asks}
         waiting |= {one.call for one in guard.questions.values() if one.call is not None}
         return Continuation(
             context=resting(handler.ctx.to_dict()),
@@ -300,6 +303,7 @@ class Turn(FrameworkTurn):
             version=installed_version(WORKFLOWS),
             actor=self._actor,
             late=self._late,
+            rounds=self._rounds.to_json(),
         )
 
     # --- the state ---
@@ -377,6 +381,7 @@ class Turn(FrameworkTurn):
 
     def _pause(self, kept: Continuation) -> Pause | Handoff:
         asks = list[Ask](self._guard.asks.values())
+        asks += chain.from_iterable(self._rounds.asks.values())
         asks += map(question_of, self._guard.questions.values())
         kind = answering(self._workflow)
         asks += [asked_by(own, fields, kind) for own, fields in self._asked.items()]

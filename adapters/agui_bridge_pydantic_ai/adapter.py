@@ -153,7 +153,7 @@ class _Turn(FrameworkTurn):
         self._gate = self._make_gate()
         names = kept.names(approved) if kept else ()
         waits = bool(self._missing)
-        self._guard = Guard(self._gate, run.call_ids(), words, names, waits=waits)
+        self._guard = Guard(self._gate, self._rounds, run.call_ids(), words, names, waits=waits)
         self._reader = Reader(run, self._guard.outputs, silent=self._missing)
         self._late = [*(kept.late if kept else ()), *(self._new_user_messages() if kept else ())]
         own = _names_of(agent)
@@ -209,6 +209,7 @@ class _Turn(FrameworkTurn):
                 self._actor,
                 held=self._missing,
                 late=self._late if self._missing else [],
+                rounds=self._rounds,
             )
             return
         if not isinstance(result.output, str):

@@ -22,7 +22,9 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 
 from agui_bridge.adapters import CallIds, ReplyIds
 from agui_bridge.errors import NotDelivered
+from agui_bridge.frameworks.needs_input import NeedsInput, answering
 from agui_bridge.frameworks.private_names import PrivateName
+from agui_bridge.frameworks.rounds import Rounds
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 
@@ -53,6 +55,7 @@ class Guard(AbstractCapability[Any]):
 
     Args:
         gate: the run's.
+        rounds: the calls whose tools ask in their middle.
         calls: the ids of the thread's calls.
         words: what the application says: the model reads it, the history doesn't have it.
         approved: names of the tools whose calls were approved, and are carried out first.
@@ -68,6 +71,7 @@ class Guard(AbstractCapability[Any]):
     def __init__(
         self,
         gate: ToolGate,
+        rounds: Rounds,
         calls: CallIds,
         words: str = "",
         approved: Collection[str] = (),
@@ -79,6 +83,7 @@ class Guard(AbstractCapability[Any]):
         self.outputs: set[str] = set()
         self.exceeded: UsageLimitExceeded | None = None
         self._gate = gate
+        self._rounds = rounds
         self._words = words
         self._approved = approved
         self._waits = waits
@@ -162,7 +167,7 @@ class Guard(AbstractCapability[Any]):
         """Execute a tool, or what stands for its result; pydantic-ai calls this around each.
 
         Raises:
-            ApprovalRequired: the policy has people asked.
+            ApprovalRequired: the policy has people asked, or the tool asks in its middle.
             Fenced, PolicyFailed: see `ToolGate.before`.
         """
         async with self._gate.acting(
@@ -175,10 +180,18 @@ class Guard(AbstractCapability[Any]):
                 case Execute():
                     # Validated from the same arguments: an approval always overrides them.
                     try:
-                        return await handler(args)
+                        with answering(self._rounds.given(call.tool_call_id)):
+                            result = await handler(args)
                     except UsageLimitExceeded as error:
                         self.exceeded = error
                         raise
+                    if not isinstance(result, NeedsInput):
+                        return result
+                    given_up = self._rounds.ask(call.tool_call_id, result, self._gate)
+                    if given_up is None:
+                        # It is begun again like a call that was approved.
+                        raise ApprovalRequired
+                    return given_up
                 case AskFirst(ask=ask):
                     self.asks[call.tool_call_id] = ask
                     raise ApprovalRequired

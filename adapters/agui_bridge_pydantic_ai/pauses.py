@@ -16,6 +16,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import to_jsonable_python
 
+from agui_bridge.frameworks.rounds import Rounds
 from agui_bridge.protocol.answers.asks import Ask, Handoff, Pause
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import UNREPORTED
@@ -38,6 +39,7 @@ class Deferred:
         decided: by id, what people decided, and an earlier version of the bridge did not carry out
             before the application's results were there.
         late: what people said that the model has not been told yet.
+        rounds: what calls asked in their middle.
     """
 
     messages: list[ModelMessage]
@@ -47,6 +49,7 @@ class Deferred:
     actor: str
     decided: Mapping[str, Decision] = field(default_factory=dict)
     late: list[Any] = field(default_factory=list)
+    rounds: Mapping[str, Json] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, kept: Any) -> Deferred:
@@ -63,6 +66,7 @@ class Deferred:
             "frontend": self.frontend,
             "actor": self.actor,
             "late": self.late,
+            "rounds": dict(self.rounds),
         }
 
     def names(self, calls: Collection[str]) -> list[str]:
@@ -137,6 +141,7 @@ def pause_of(
     *,
     held: Collection[str],
     late: list[Any],
+    rounds: Rounds,
 ) -> Pause | Handoff:
     """What a run ends with that deferred calls.
 
@@ -148,6 +153,7 @@ def pause_of(
         actor: who began the run.
         held: ids of calls of the application's that wait on.
         late: what people said that the model has not been told yet.
+        rounds: the calls whose tools ask in their middle.
     """
     handed = [call.tool_call_id for call in asked.calls if call.tool_name in frontend]
     handed += held
@@ -159,8 +165,11 @@ def pause_of(
         handed,
         actor,
         late=late,
+        rounds=rounds.to_json(),
     ).to_json()
-    asks = [_approval(call, asked, guard) for call in asked.approvals]
+    asks: list[Ask] = []
+    for call in asked.approvals:
+        asks += rounds.asks.get(call.tool_call_id) or [_approval(call, asked, guard)]
     asks += [_question(call, asked) for call in questions]
     return Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)
 

@@ -38,6 +38,8 @@ from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
 from agui_bridge.adapters import CallIds, Run
+from agui_bridge.frameworks.needs_input import Answered, NeedsInput, answering, collecting
+from agui_bridge.frameworks.rounds import Rounds
 from agui_bridge.frameworks.subagents import Subagents
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import denied_by_policy
@@ -108,6 +110,7 @@ class Guard:
         tell: takes events for the client.
         subagents: those of the run.
         gated: ids of calls that people were asked about: they run once for each approval.
+        rounds: the calls whose tools ask in their middle.
         calls: the ids of the thread's calls.
         tries: the calls that ran and are tried again.
         tool_events: what tools tell besides their results.
@@ -127,6 +130,7 @@ class Guard:
         tell: Callable[[BaseEvent], None],
         subagents: Subagents,
         gated: Collection[str],
+        rounds: Rounds,
         calls: CallIds,
         tries: Tries,
         tool_events: ToolEvents,
@@ -139,6 +143,7 @@ class Guard:
         self._tell = tell
         self._subagents = subagents
         self._gated = set(gated)
+        self._rounds = rounds
         self._calls = calls
         self._tries = tries
         self._tool_events = tool_events
@@ -230,13 +235,28 @@ class Guard:
             return
         if inner is None:
             name, args = context.tool.tool_name, context.tool_use["input"]
+            made: list[NeedsInput] = []
+            given = self._rounds.given(call)
             async with self.gate.running(call):
                 async for told in self._tool_events.begun(name, self._tries.id(call), args):
                     self._tell(told)
                 async with aclosing(execute(context)) as events:
-                    async for event in events:
+                    while (event := await _next(events, given, made)) is not None:
+                        if made and _is_of(event, made[-1]):
+                            break
                         await self._tell_yielded(name, call, event)
                         yield event
+                    else:
+                        return
+            too_often = self._rounds.ask(call, made[-1], self.gate)
+            if too_often is not None:
+                yield ToolResultEvent(_as_result(call, too_often))
+                return
+            # It begins again like a call that was approved.
+            del self.entered[call]
+            own = f"{GATE}:{self._run.mint()}"
+            self.asks[own] = self._rounds.asks[call][0]
+            context.interrupt(own)
             return
         # A stop waits for the tools of an agent in a tool, not for its model.
         self._announce(inner.name, call)
@@ -325,6 +345,19 @@ class Guard:
         self._subagents.own(call, subagent)
         for event in call_events(call, use["name"], use["input"], subagent):
             self._tell(event)
+
+
+async def _next(
+    events: AsyncGenerator[Any, None], given: Answered | None, made: list[NeedsInput]
+) -> Any:
+    """What a tool tells next, which finds there what it is given; None at its end."""
+    with answering(given), collecting(made):
+        return await anext(events, None)
+
+
+def _is_of(event: Any, needed: NeedsInput) -> bool:
+    """Whether a tool has returned this: Strands makes a text of it."""
+    return isinstance(event, ToolResultEvent) and result_text(event.tool_result) == str(needed)
 
 
 def call_events(call: str, name: str, args: Any, subagent: str | None) -> Iterator[BaseEvent]:

@@ -78,6 +78,7 @@ class Continuation:
         late: what people said that the model has not been told yet.
         shown: see `Tries`.
         tried: its `results`.
+        rounds: what calls asked in their middle.
     """
 
     snapshot: Any
@@ -90,6 +91,7 @@ class Continuation:
     late: list[Any]
     shown: dict[str, str] = field(default_factory=dict)
     tried: dict[str, str] = field(default_factory=dict)
+    rounds: dict[str, Json] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, kept: Any) -> Continuation:

@@ -104,6 +104,13 @@ class Turn(FrameworkTurn):
         self._limits: Any = settings.limits
         kept: Continuation | None = self._kept
         if kept is not None:
+            # Strands knows a call that goes on by the interrupt that it waits with.
+            on = {
+                o.id: self._decisions[o.call]
+                for o in kept.waiting
+                if o.call in self._rounds.going_on
+            }
+            self._decisions = {**self._decisions, **on}
             self._decided = kept.decided(self._decisions)
         self._subagents = Subagents(run.mint, kept.subagents if kept else ())
         waiting = kept.waiting if kept else ()
@@ -118,6 +125,7 @@ class Turn(FrameworkTurn):
             self._queue.write,
             self._subagents,
             gated=[*gated, *(kept.permits if kept else ())],
+            rounds=self._rounds,
             calls=self._calls,
             tries=self._tries,
             tool_events=ToolEvents(run, settings.behaviors),
@@ -357,7 +365,10 @@ class Turn(FrameworkTurn):
         snapshot = self._agent.take_snapshot(preset="session").to_dict()
         for one, reason in waiting:
             shown = replace(one, call=self._tries.id(one.call)) if one.call else one
-            if one.kind == "permit":
+            if one.call in self._rounds.asks:
+                amid = self._rounds.asks[one.call]
+                asks += [replace(a, about=shown.call, subagent_run_id=one.subagent) for a in amid]
+            elif one.kind == "permit":
                 ask = self._guard.asks[one.name]
                 call = ask.tool_call and replace(ask.tool_call, id=str(shown.call))
                 asks.append(replace(ask, native_id=one.id, tool_call=call))
@@ -382,6 +393,7 @@ class Turn(FrameworkTurn):
             late=self._late,
             shown=self._tries.shown,
             tried=self._tries.results,
+            rounds=self._rounds.to_json(),
         ).to_json()
         handed = [one.call for one, _ in waiting if one.kind == "frontend" and one.call]
         return Pause(asks, kept, frontend_calls=handed) if asks else Handoff(handed, kept)

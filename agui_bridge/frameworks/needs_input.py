@@ -25,6 +25,9 @@ MAX_ROUNDS: Final = 10
 """How often one call may ask. MCP's clients ask as often."""
 
 
+_MADE: Final[ContextVar[list[NeedsInput] | None]] = ContextVar("agui_bridge_made", default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class NeedsInput:
     """Returned by a tool of `run.call` or `run.tool` that must ask before it can finish.
@@ -62,6 +65,22 @@ class NeedsInput:
             if ask.response_schema is not None:
                 check_schema(ask.response_schema)
         object.__setattr__(self, "state", jsonable("NeedsInput.state", self.state))
+        made = _MADE.get()
+        if made is not None:
+            made.append(self)
+
+
+@contextmanager
+def collecting(made: list[NeedsInput]) -> Iterator[None]:
+    """Have each that is made in here collected.
+
+    For frameworks that give nobody what a tool returned, but what they made of it.
+    """
+    token = _MADE.set(made)
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +125,11 @@ def answered() -> Answered | None:
     It works in async tools, in sync ones that run in a thread, and in what these call.
     """
     return _GIVEN.get()
+
+
+def give(given: Answered | None) -> None:
+    """Have `answered` tell it in this task from now on: where no `with` stands around a tool."""
+    _GIVEN.set(given)
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from agui_bridge.emitting import emitting
 from agui_bridge.errors import NotDelivered
 from agui_bridge.frameworks.item_queue import ItemQueue, join_text
 from agui_bridge.frameworks.predicted_state import PredictState, predicted
+from agui_bridge.frameworks.rounds import Rounds
 from agui_bridge.policy import PolicyFailed
 from agui_bridge.protocol.answers.decisions import Decision
 from agui_bridge.protocol.threads.records import ToolCall
@@ -79,7 +80,9 @@ class FrameworkTurn(ABC):
         self._run = run
         self._kept: Any = kept(waited.continuation) if waited is not None else None
         self._actor: str = self._kept.actor if self._kept else run.principal.actor
-        self._decisions: Mapping[str, Decision] = run.resume.decisions if run.resume else {}
+        # Of what adapters keep, that has `rounds` whose tools may ask in their middle.
+        self._rounds = Rounds(run, getattr(self._kept, "rounds", None))
+        self._decisions: Mapping[str, Decision] = self._rounds.decisions(self._actor)
         # The same by tool call id, where the framework asks under other ids.
         self._decided = self._decisions
         self._queue = ItemQueue()
@@ -219,10 +222,16 @@ class FrameworkTurn(ABC):
         if self._decided is not self._decisions:
             resume = run.resume or Resume(None, {})
             run = replace(run, resume=replace(resume, decisions=self._decided))
-        return ToolGate(run, approve=approve, taken=self._queue.taken, actor=self._actor)
+        return ToolGate(
+            run,
+            approve=approve,
+            taken=self._queue.taken,
+            actor=self._actor,
+            going_on=self._rounds.going_on,
+        )
 
     def _note_not_begun(self) -> None:
-        touched = self._touched
+        touched = self._touched | self._rounds.going_on.keys()
         calls = (*self._asked_calls(), *self._reader.called)
         self._run.not_begun = [
             call for call in calls if call not in touched and not self._is_of_code(call)

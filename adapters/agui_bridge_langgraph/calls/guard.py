@@ -15,13 +15,15 @@ from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, StreamWriter, interrupt
 
+from agui_bridge.frameworks.needs_input import NeedsInput, answering
 from agui_bridge.frameworks.private_names import PrivateName
+from agui_bridge.frameworks.rounds import Rounds
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 from agui_bridge_langgraph.calls.journal import Journal
 from agui_bridge_langgraph.calls.wire_ids import WireIds
-from agui_bridge_langgraph.tools import parameters_of
+from agui_bridge_langgraph.tools import parameters_of, watched
 
 POLICY: Final = "agui_bridge.policy"
 """Marks the interrupts by which the bridge's policy asks."""
@@ -38,6 +40,7 @@ class Guard:
         wire: the ids of its calls.
         journal: the run's.
         judged: see the attribute.
+        rounds: the calls whose tools ask in their middle.
         decisions: what was decided about calls, by their id.
         at_breakpoint: whether it was decided before their node began.
         told: takes what is to be told besides the stream: a kind, and what it is.
@@ -59,6 +62,7 @@ class Guard:
         wire: WireIds,
         journal: Journal,
         judged: Collection[str],
+        rounds: Rounds,
         decisions: Mapping[str, Decision],
         *,
         at_breakpoint: bool,
@@ -71,6 +75,7 @@ class Guard:
         self.tasks: dict[str, set[str]] = {}
         self._gate = gate
         self._wire = wire
+        self._rounds = rounds
         self._decisions = decisions
         self._at_breakpoint = at_breakpoint
         self._journal = journal
@@ -123,7 +128,7 @@ class Guard:
         OWN_ID.set(call_id)
 
         async def begin(asked: Any) -> Any:
-            return await self._carry_out(call_id, asked, execute)
+            return await self._carry_out(call_id, task, asked, execute)
 
         async with self._journal.in_turn(task, call_id):
             result = self._journal.recall(task, call_id)
@@ -150,12 +155,15 @@ class Guard:
                 await self._told("messages", (message, about))
         return result
 
-    async def _carry_out(self, call_id: str, request: Any, execute: Any) -> Any:
+    async def _carry_out(self, call_id: str, task: str, request: Any, execute: Any) -> Any:
         call = request.tool_call
         native, name, args = str(call["id"]), str(call["name"]), call["args"]
         if call_id in self.judged:
             # Steps over its own interrupt: the gate knows the answer.
             interrupt({POLICY: call_id})
+        for _ in range(self._rounds.before(call_id)):
+            interrupt({POLICY: call_id})
+        returned: list[NeedsInput] = []
         parameters = parameters_of(request.tool)
         async with self._gate.acting(call_id, name, args, parameters=parameters) as verdict:
             match verdict:
@@ -163,17 +171,28 @@ class Guard:
                     is_other = dict(approved) != args
                     if is_other:
                         request = request.override(tool_call={**call, "args": dict(approved)})
+                    request = request.override(tool=watched(request.tool, returned.append))
                     passed = PASSED.set((native, name))
                     self._executing.add(call_id)
                     self._begins()
                     try:
-                        result = await execute(request)
-                        if edited and is_other:
-                            _note_what_ran(result, native, approved)
-                        return result
+                        with answering(self._rounds.given(call_id)):
+                            result = await execute(request)
                     finally:
                         self._executing.discard(call_id)
                         PASSED.reset(passed)
+                    if not returned:
+                        if edited and is_other:
+                            _note_what_ran(result, native, approved)
+                        return result
+                    if self._journal.is_interrupted(task):
+                        # The node begins again, and would carry this round out again.
+                        raise self._rounds.refuse(f"{name} beside another that asks", self._gate)
+                    too_often = self._rounds.ask(call_id, returned[-1], self._gate)
+                    if too_often is not None:
+                        return ToolMessage(
+                            too_often, tool_call_id=native, name=name, status="error"
+                        )
                 case Refuse(text=text):
                     return ToolMessage(text, tool_call_id=native, name=name, status="error")
                 case AskFirst(ask=ask):

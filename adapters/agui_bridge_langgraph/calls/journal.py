@@ -60,6 +60,10 @@ class Journal:
         kind, data = kept
         return self._serde.loads_typed((kind, base64.b64decode(data)))
 
+    def is_interrupted(self, task: str) -> bool:
+        """Whether a call of a task asks in this run: of its others none can ask before that."""
+        return task in self._interrupted
+
     def record(self, call_id: str, result: Any) -> None:
         """Note what a call gave."""
         self._new[call_id] = result
