@@ -26,7 +26,7 @@ from agui_bridge import (
 )
 from agui_bridge.errors import Fenced
 from agui_bridge.policy import PolicyFailed
-from agui_bridge.tool_gate import CutOff
+from agui_bridge.tool_gate import CutOff, GoingOn
 from tests.agents.function.harness import make_run
 
 pytestmark = pytest.mark.anyio
@@ -368,3 +368,63 @@ async def test_only_a_tool_that_nobody_cancelled_is_a_fault(
     await asyncio.wait([working], timeout=10)
     assert working.cancelled()
     assert (isinstance(gate.fault, CutOff), len(failed)) == (is_fault, is_fault)
+
+
+# --- a call that has begun, and asked in its middle ---
+
+
+@pytest.mark.parametrize(
+    ("says", "approvers", "goes_on"),
+    [
+        ("allow", (), True),
+        ("allow", ("ann",), True),
+        ("ask", ("ann",), True),
+        ("ask", (), False),
+        ("deny", ("ann",), False),
+    ],
+)
+async def test_a_policy_lets_a_begun_call_go_on_or_ends_it(
+    says: str, approvers: tuple[str, ...], goes_on: bool
+) -> None:
+    policy = Judge(says)
+    gate = ToolGate(
+        make_run(policy=policy), approve={"delete"}, going_on={"c": GoingOn(ARGS, approvers)}
+    )
+    verdict = await gate.before("c", "delete", {"table": "another"})
+    if goes_on:
+        assert verdict == Execute(ARGS)
+        assert gate.executed["c"] == GoingOn(ARGS, approvers)
+    else:
+        assert isinstance(verdict, Refuse)
+        assert "executed in part is unknown" in verdict.text
+    (heard,) = policy.seen
+    assert (heard.args, heard.approvers) == (ARGS, approvers)
+    assert gate.begun == {"c"}
+
+
+async def test_a_begun_call_goes_on_once() -> None:
+    gate = ToolGate(make_run(), approve={"delete"}, going_on={"c": GoingOn(ARGS)})
+    assert await gate.before("c", "delete", ARGS) == Execute(ARGS)
+    assert isinstance(await gate.before("c", "delete", ARGS), AskFirst)
+
+
+async def test_of_a_begun_call_a_stop_never_says_that_it_did_not_begin() -> None:
+    run = make_run()
+    run.stop.request()
+    gate = ToolGate(run, going_on={"c": GoingOn(ARGS)})
+    verdict = await gate.before("c", "delete", ARGS)
+    assert isinstance(verdict, Refuse)
+    assert verdict.by == "stop"
+    assert gate.begun == {"c"}
+
+
+async def test_a_begun_call_goes_on_under_its_lease_alone() -> None:
+    def lost() -> None:
+        raise Fenced("lost")
+
+    run = make_run()
+    run.check_lease = lost
+    gate = ToolGate(run, going_on={"c": GoingOn(ARGS)})
+    with pytest.raises(Fenced):
+        await gate.before("c", "delete", ARGS)
+    assert gate.begun == set()

@@ -17,7 +17,7 @@ from google.genai import types
 from agui_bridge.adapters import Run
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.frameworks.needs_input import NeedsInput, give
-from agui_bridge.frameworks.rounds import Rounds
+from agui_bridge.frameworks.rounds import Rounds, refused
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import UNTOLD, denied_by_policy
@@ -232,7 +232,7 @@ class Guard(BasePlugin):
         await self._over(call)
         if isinstance(result, NeedsInput):
             if tool_of(tool_context) is not None or self._is_inner(tool_context):
-                raise self._rounds.refuse(tool.name, self.gate)
+                raise refused(tool.name, self.gate)
             too_often = self._rounds.ask(call, result, self.gate)
             if too_often is not None:
                 self.outputs[call] = too_often

@@ -34,10 +34,10 @@ from agent_framework import (
 )
 
 from agui_bridge.adapters import Run, StopSignal
-from agui_bridge.errors import AgentMistake, ConfigurationError
+from agui_bridge.errors import ConfigurationError
 from agui_bridge.frameworks.needs_input import NeedsInput, answering, collecting
 from agui_bridge.frameworks.private_names import PrivateName
-from agui_bridge.frameworks.rounds import NOWHERE, Rounds
+from agui_bridge.frameworks.rounds import Rounds, refused
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Approve, Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import FAILED, denied_by_policy
@@ -265,7 +265,7 @@ class Guard(FunctionMiddleware):
             MiddlewareTermination: nobody can be asked here.
         """
         if self._rounds is None or _IS_IN_TOOL.get():
-            mistake = AgentMistake(f"{context.function.name}: {NOWHERE}")
+            mistake = refused(context.function.name, self.gate)
             raise self._fails(call, context, mistake) from mistake
         too_often = self._rounds.ask(call, needed, self.gate)
         if too_often is not None:

@@ -27,7 +27,9 @@ from agno.utils.timer import Timer
 from agui_bridge.adapters import CallIds, Run
 from agui_bridge.emitting import events_in
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.needs_input import NeedsInput
 from agui_bridge.frameworks.private_names import PrivateName, expect_names
+from agui_bridge.frameworks.rounds import refused
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
@@ -303,6 +305,8 @@ class Guard:
                 call.arguments = dict(args)
                 async with self.gate.running(own):
                     outcome = await begin()
+                if isinstance(call.result, NeedsInput):
+                    raise self._fault(refused(call.function.name, self.gate))
                 if isinstance(call.result, AsyncIterator):
                     call.result = self._watched(own, call.result)
                     return outcome

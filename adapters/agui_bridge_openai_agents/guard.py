@@ -41,7 +41,9 @@ from agents.run_internal import run_loop
 from agui_bridge.adapters import Run
 from agui_bridge.emitting import emit, events_in
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.frameworks.needs_input import NeedsInput
 from agui_bridge.frameworks.private_names import PrivateName, expect_names
+from agui_bridge.frameworks.rounds import refused
 from agui_bridge.frameworks.subagents import Subagents
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
@@ -407,7 +409,10 @@ class _Watched:
     async def __call__(self, context: Any, arguments: str) -> Any:
         try:
             with self._gate.cut_off_noted():
-                return await self._invoke(context, arguments)
+                returned = await self._invoke(context, arguments)
         except asyncio.CancelledError:
             self._cut_off.add(_within.get())
             raise
+        if isinstance(returned, NeedsInput):
+            raise refused(context.tool_name, self._gate)
+        return returned

@@ -105,11 +105,8 @@ class Turn(FrameworkTurn):
         kept: Continuation | None = self._kept
         if kept is not None:
             # Strands knows a call that goes on by the interrupt that it waits with.
-            on = {
-                o.id: self._decisions[o.call]
-                for o in kept.waiting
-                if o.call in self._rounds.going_on
-            }
+            begun = self._rounds.going_on
+            on = {one.id: self._decisions[one.call] for one in kept.waiting if one.call in begun}
             self._decisions = {**self._decisions, **on}
             self._decided = kept.decided(self._decisions)
         self._subagents = Subagents(run.mint, kept.subagents if kept else ())

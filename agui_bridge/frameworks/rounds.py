@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import AgentMistake
@@ -19,7 +19,22 @@ from agui_bridge.protocol.answers.unexecuted import ASKED_TOO_OFTEN
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.tool_gate import GoingOn, ToolGate
 
-NOWHERE: Final = "This tool returned NeedsInput where nobody can be asked in its middle."
+
+def refused(tool: str, gate: ToolGate) -> AgentMistake:
+    """Have the run fail, since a tool asked where nobody can be asked in a call's middle.
+
+    Args:
+        tool: its name.
+        gate: what has let it through.
+
+    Returns:
+        What the run fails with.
+    """
+    mistake = AgentMistake(
+        f"The tool {tool!r} returned NeedsInput where nobody can be asked in its middle."
+    )
+    gate.fail(mistake)
+    return mistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +109,6 @@ class Rounds:
             return None
         found = {name: self._decisions[n] for n, name in one.asks.items()}
         return Answered.of(found, one.state, one.round)
-
-    def refuse(self, tool: str, gate: ToolGate) -> AgentMistake:
-        """Have the run fail, since a tool asked where nobody can be asked in a call's middle.
-
-        Args:
-            tool: its name.
-            gate: what has let it through.
-        """
-        mistake = AgentMistake(f"{tool}: {NOWHERE}")
-        gate.fail(mistake)
-        return mistake
 
     def ask(self, call: str, needed: NeedsInput, gate: ToolGate) -> str | None:
         """Note what a tool asks that was carried out.

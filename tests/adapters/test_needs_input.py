@@ -27,6 +27,8 @@ ABLE: Final = (
 )
 """Whose tools can."""
 
+UNABLE: Final = tuple(name for name in CASHIERS if name not in ABLE)
+
 able = pytest.mark.parametrize("kind", [CASHIERS[name] for name in ABLE], ids=ABLE)
 
 CODE: Final = {"type": "string", "pattern": "^[0-9]+$"}
@@ -216,3 +218,16 @@ async def test_rounds_are_bounded(kind: type[Cashier], tmp_path: Path) -> None:
     assert stream.ending == "success", stream.fault
     assert results(stream) == [ASKED_TOO_OFTEN]
     assert len(cashier.done) == MAX_ROUNDS + 1
+
+
+@pytest.mark.parametrize("kind", [CASHIERS[name] for name in UNABLE], ids=UNABLE)
+async def test_where_nobody_can_be_asked_the_run_fails(
+    kind: type[Cashier], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cashier = asking(kind, gated=False)
+    ended = await House(cashier, tmp_path).say("look bob")
+    assert ended.ending == "AGENT_ERROR"
+    assert "NeedsInput where nobody can be asked" in caplog.text
+    assert "round" not in str(ended.events)
+    assert len(cashier.done) == 1
+    assert all(one.by != "tool" for heard in cashier.requests for one in heard)

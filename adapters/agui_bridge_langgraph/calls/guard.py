@@ -17,7 +17,7 @@ from langgraph.types import Command, StreamWriter, interrupt
 
 from agui_bridge.frameworks.needs_input import NeedsInput, answering
 from agui_bridge.frameworks.private_names import PrivateName
-from agui_bridge.frameworks.rounds import Rounds
+from agui_bridge.frameworks.rounds import Rounds, refused
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
@@ -187,7 +187,7 @@ class Guard:
                         return result
                     if self._journal.is_interrupted(task):
                         # The node begins again, and would carry this round out again.
-                        raise self._rounds.refuse(f"{name} beside another that asks", self._gate)
+                        raise refused(f"{name}, beside another that asks", self._gate)
                     too_often = self._rounds.ask(call_id, returned[-1], self._gate)
                     if too_often is not None:
                         return ToolMessage(
