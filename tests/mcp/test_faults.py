@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gzip
 import sys
 import time
 from pathlib import Path
@@ -90,6 +92,35 @@ async def test_more_than_a_server_may_send_over_http_is_not_read(shop: Shop) -> 
     outcome = await Thread(lambda: calling(servers, "shop.flood", {"size": 3_000_000})).go()
     assert "sent more than it may" in told(outcome)["text"]
     assert time.monotonic() - begun < 15
+
+
+@pytest.mark.parametrize(
+    ("said", "body"),
+    [
+        (b"content-length: 1000000000000", b"{"),
+        (b"content-length: 2", b'{"jsonrpc": "2.0"}'),
+        (b"content-encoding: gzip\r\ncontent-length: 40000", gzip.compress(b" " * 40_000_000)),
+        (b"transfer-encoding: chunked", b"ffffffff\r\n{"),
+    ],
+    ids=["a length that never comes", "a length of less", "a body that unpacks", "a chunk"],
+)
+async def test_a_server_that_lies_about_a_size_is_given_up(said: bytes, body: bytes) -> None:
+    async def lie(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+            writer.write(head + said + b"\r\n\r\n" + body)
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(lie, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    servers = MCPServers({"x": f"http://127.0.0.1:{port}/mcp"}, approve=never, timeout=3)
+    begun = time.monotonic()
+    found = told(await Thread(lambda: calling(servers, "x.pay", {})).go())
+    assert (found["failed"], "nothing was executed" in found["text"]) == ("ToolNotReached", True)
+    assert time.monotonic() - begun < 15
+    server.close()
 
 
 async def test_progress_keeps_a_call_alive_and_silence_ends_it(shop: Shop) -> None:

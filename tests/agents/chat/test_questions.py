@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from agui_bridge import Answer, Ask, NeedsInput, answered
+from agui_bridge.agents.chat import tool
 from tests.agents.chat.office import LOOK, MAIL, SEND, office, results
 from tests.servers.model.script import Reply, ToolUse
 from tests.support.server import client
@@ -23,6 +25,7 @@ async def test_a_question_of_the_model_becomes_a_form_and_its_answer_a_result() 
         assert it.heard()[-1] == ("tool", "Oslo")
 
 
+CODE = {"type": "object", "required": ["code"], "properties": {"code": {"type": "string"}}}
 ASK_CITY = ToolUse("ask_user", {"question": "Which city?"})
 
 
@@ -56,3 +59,31 @@ async def test_a_question_that_expired_is_told_to_the_model() -> None:
         heard = it.heard()
         assert heard[-1] == ("tool", "The user did not answer in time.")
         assert ("tool", '["09:00"]') in heard
+
+
+async def test_a_tool_asks_in_its_middle_and_the_model_reads_one_result() -> None:
+    begun: list[str] = []
+
+    @tool
+    def transfer(to: str) -> str | NeedsInput:
+        """Send money."""
+        given = answered()
+        if given is None:
+            begun.append(to)
+            return NeedsInput([Ask("code", message="Code?", response_schema=CODE)], {"payment": 7})
+        code = given.answers["code"]
+        assert isinstance(code, Answer)
+        return f"{given.state} {code.payload['code']} {to}"
+
+    call = ToolUse("transfer", {"to": "ann"})
+    async with office(Reply(calls=[call]), Reply("Sent."), tools=[transfer]) as it:
+        asked = await it.say()
+        (ask,) = asked.events[-1]["outcome"]["interrupts"]
+        assert (ask["message"], results(asked)) == ("Code?", [])
+        done = await it.answer(asked, code="4711")
+        assert results(done) == ["{'payment': 7} 4711 ann"]
+        again = await it.answer(asked, code="4711")
+        assert again.events[-1]["type"] == "RUN_FINISHED"
+        assert it.heard()[-1] == ("tool", "{'payment': 7} 4711 ann")
+        assert len(it.model.requests) == 2
+    assert begun == ["ann"]
