@@ -99,6 +99,30 @@ class StandIn(FunctionTool):
         )
 
 
+class Approved:
+    """Arguments that a person approved, as the tool is called with them.
+
+    Args:
+        tool: the tool.
+
+    Attributes:
+        values: what it is called with, once they have been `validated`.
+    """
+
+    def __init__(self, tool: FunctionTool) -> None:
+        self.values: dict[str, Any] = {}
+        self._tool = tool.tool if isinstance(tool, StandIn) else tool
+
+    def validated(self, args: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Make values of them; gives these as JSON.
+
+        Args:
+            args: what was approved.
+        """
+        self.values = values_of(self._tool, args)
+        return as_json(self.values)
+
+
 class ValuesForMiddleware(FunctionMiddleware):
     """Gives an agent's own middleware the values that a stand-in's tool is called with."""
 

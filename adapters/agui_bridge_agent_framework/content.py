@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from agent_framework import Content
+from agent_framework import Content, FunctionTool
 
 from agui_bridge.media import NO_HANDLES, Handles, handles_at, left_out, media_of
 from agui_bridge.protocol.threads.records import Json
@@ -76,3 +76,16 @@ def _parts(content: list[dict[str, Any]], handles: Handles) -> Iterator[Content]
             yield Content.from_hosted_file(handle, media_type=media_type)
         else:
             yield Content.from_text(left_out(media))
+
+
+def is_text_of(result: Any, value: Any) -> bool:
+    """Whether a result is what the framework makes of a value that a tool returns.
+
+    Args:
+        result: as middleware finds it.
+        value: any.
+    """
+    if not isinstance(result, list):
+        return False
+    made = FunctionTool.parse_result(value)
+    return [one.to_dict() for one in result] == [one.to_dict() for one in made]

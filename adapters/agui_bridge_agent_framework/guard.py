@@ -44,8 +44,8 @@ from agui_bridge.protocol.answers.unexecuted import FAILED, denied_by_policy
 from agui_bridge.protocol.json_values import same_json
 from agui_bridge.protocol.threads.records import Json, ToolCall
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
-from agui_bridge_agent_framework.arguments import StandIn, as_json, parameters_of, values_of
-from agui_bridge_agent_framework.content import as_result, result_text
+from agui_bridge_agent_framework.arguments import Approved, StandIn, as_json, parameters_of
+from agui_bridge_agent_framework.content import as_result, is_text_of, result_text
 from agui_bridge_agent_framework.shared_state import SharedState
 from agui_bridge_agent_framework.unique_calls import UniqueCalls
 
@@ -167,7 +167,7 @@ class Guard(FunctionMiddleware):
             call = f"{tool.name}:{uuid4()}"
         if tool.approval_mode == "always_require" and call not in self.approved_by_rule:
             self.must_be_approved.add(call)
-        approved = _Approved(tool)
+        approved = Approved(tool)
         try:
             verdict = await self.gate.before(
                 call, tool.name, args, parameters=parameters_of(tool), validated=approved.validated
@@ -252,7 +252,7 @@ class Guard(FunctionMiddleware):
                     if not _IS_IN_TOOL.get():
                         self.outputs[call] = _FAILED
                     raise
-            if made and _is_of(context.result, made[-1]):
+            if made and is_text_of(context.result, made[-1]):
                 self._ask_amid(context, call, made[-1])
         if not _IS_IN_TOOL.get() and call not in self.asks:
             told = Content.from_function_result(call, result=context.result)
@@ -478,19 +478,6 @@ def agents_in(workflow: Workflow) -> Iterator[Any]:
                 yield executor.agent
 
 
-class _Approved:
-    """Arguments that a person approved, as the tool is called with them."""
-
-    def __init__(self, tool: FunctionTool) -> None:
-        self.values: dict[str, Any] = {}
-        self._tool = tool.tool if isinstance(tool, StandIn) else tool
-
-    def validated(self, args: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Make values of them; gives these as JSON."""
-        self.values = values_of(self._tool, args)
-        return as_json(self.values)
-
-
 def _is_kept(context: ChatContext) -> bool:
     """Whether a service keeps the conversation, and is told what is new alone."""
     kept = (context.options or {}).get("conversation_id")
@@ -507,14 +494,6 @@ async def _nothing() -> AsyncIterator[ChatResponseUpdate]:
     """A reply that has nothing in it."""
     for update in list[ChatResponseUpdate]():
         yield update
-
-
-def _is_of(result: Any, needed: NeedsInput) -> bool:
-    """Whether a tool has returned this, of which the framework makes contents."""
-    if not isinstance(result, list):
-        return False
-    made = FunctionTool.parse_result(needed)
-    return [one.to_dict() for one in result] == [one.to_dict() for one in made]
 
 
 def _mapping(arguments: Any) -> Mapping[str, Any]:

@@ -195,7 +195,12 @@ class _Turn(FrameworkTurn):
         if isinstance(result, Waits):
             kept: Deferred = self._kept
             waiting = replace(
-                kept, messages=result.messages, frontend=self._missing, decided={}, late=self._late
+                kept,
+                messages=result.messages,
+                frontend=self._missing,
+                decided={},
+                late=self._late,
+                rounds={},
             )
             yield Handoff(self._missing, waiting.to_json())
             return
