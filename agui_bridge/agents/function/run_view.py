@@ -10,11 +10,7 @@ from ag_ui.core import Message, RunAgentInput
 
 from agui_bridge.adapters import StopSignal
 from agui_bridge.agents.function.execution import FunctionExecution
-<<<<<<< HEAD
-from agui_bridge.agents.replay.journal import jsonable
 from agui_bridge.errors import AgentMistake
-=======
->>>>>>> d1c18865 (The model has calls that ask in their middle, with a variant for each rule; what such a tool returns stands below all who carry tools out)
 from agui_bridge.frameworks.a2ui.offer import Page, page_of
 from agui_bridge.frameworks.a2ui.settings import A2UI, WHERE_OFFERED
 from agui_bridge.protocol.json_values import jsonable
