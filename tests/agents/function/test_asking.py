@@ -63,7 +63,7 @@ async def test_an_approval_s_ask_carries_its_settings_and_parameters() -> None:
         await asyncio.gather(
             run.approve("model", {}, parameters=Quarter, expires_in=9, metadata={"a": 1}),
             run.approve("schema", {}, parameters={"type": "object"}, editable=False),
-            run.approve("signature", {}, fn=tool),
+            run.approve("signature", {"table": "t"}, fn=tool),
         )
 
     model, schema, signature = (await Thread(lambda: agent).go()).pause.asks
