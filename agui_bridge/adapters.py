@@ -252,13 +252,11 @@ class Run:
         stop: set when the run shall end.
         resume: the answers, when this run continues a pause.
         handoff: the frontend's results, when this run continues a handoff.
-        closed: batches that ended without an answer since the last run: release the
-            framework's own pauses.
+        closed: batches that ended unanswered since the last run: release the framework's pauses.
         result: set it for RUN_FINISHED's `result` (JSON).
         usage: append token usage entries (ag_ui.core.TokenUsage or dicts).
         iteration: model steps begun, if the adapter counts them.
-        end_reason: set it when the adapter knows better than SUCCESS (or ERROR_OCCURRED) why
-            the run ended.
+        end_reason: set it when you know better than SUCCESS (or ERROR_OCCURRED) why it ended.
         trace_headers: send them with every request to the framework, so that its spans become
             children of this run's; empty when nobody traces.
         not_begun: set it, at the end, to the tool calls that certainly never began, approved ones
@@ -270,8 +268,10 @@ class Run:
         memo: what the adapter noted of the thread (plain JSON, never shown), as the last run left
             it, in whichever process. Set it any time: it is stored with the run's end, whatever
             that is. None before the first run, after one that was lost, after a note of more than
-            `max_memo_bytes`, and when the client has gone back (an edit, an answer asked anew):
-            what it was made of is not in the conversation any more. Deleted with the thread.
+            `max_memo_bytes`, and when the client has gone back (an edit, an answer asked anew).
+            Deleted with the thread.
+        outdated_memo: what it was before the client went back, in the run that this begins: of
+            messages that were taken back since, too. Use only what it says of those that stand.
         left: what the adapter needs to find work that goes on at its framework after the run (plain
             JSON, never shown), as the last run left it; None where there is none. Set it to a new
             value any time: it is stored before the next item that you yield is told, so that a
@@ -339,6 +339,7 @@ class Run:
     not_begun: Collection[str] = ()
     late_result: Callable[[str, str], None] = lambda call_id, content: None
     memo: Json = None
+    outdated_memo: Json = None
     left: Json = None
     looks: bool = False
     callbacks: Callbacks | None = None

@@ -11,7 +11,8 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from claude_agent_sdk import SessionKey, SessionStoreEntry
@@ -32,9 +33,14 @@ class Transcript:
         text = zlib.decompress(base64.b85decode(packed)) if packed else b"{}"
         self._lines: dict[str, list[Any]] = json.loads(text)
 
-    def packed(self) -> str:
-        """All of it, as text."""
-        text = json.dumps(self._lines, ensure_ascii=False, separators=(",", ":"))
+    def packed(self, session: str) -> str:
+        """Those of a session alone, as text: another one may have been forked from it."""
+        own = {
+            name: lines
+            for name, lines in self._lines.items()
+            if name == session or name.startswith(f"{session}/")
+        }
+        text = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
         return base64.b85encode(zlib.compress(text.encode())).decode()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
@@ -51,6 +57,41 @@ class Transcript:
         """The sub-agents of a session."""
         begin = f"{key['session_id']}/"
         return [name.removeprefix(begin) for name in self._lines if name.startswith(begin)]
+
+
+class Beginning:
+    """A SessionStore that has one session up to a line alone.
+
+    What came after it may hold a call that waits: Claude Code would take it up.
+
+    Args:
+        store: that has all of it.
+        line: the id of that line.
+    """
+
+    def __init__(self, store: Any, line: str) -> None:
+        self._store = store
+        self._line = line
+
+    async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+        """Add lines, of the fork."""
+        await self._store.append(key, entries)
+
+    async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
+        """The lines up to that one; None where it is not known any more."""
+        lines: list[SessionStoreEntry] = await self._store.load(key) or []
+        places = [n for n, line in enumerate(lines) if line.get("uuid") == self._line]
+        if not places:
+            return None
+        end = places[0] + 1
+        # Of the marks behind it, which have no id, one says that the conversation ends there. The
+        # next message follows with its place in the queue.
+        marks = takewhile(_is_mark, lines[end:])
+        return [*lines[:end], *marks]
+
+
+def _is_mark(line: SessionStoreEntry) -> bool:
+    return not line.get("uuid") and line.get("type") != "queue-operation"
 
 
 def _name(key: SessionKey) -> str:
@@ -72,6 +113,8 @@ class Kept:
         name: its tool.
         args: its arguments, as they were shown.
         late: messages that the agent has not heard, as JSON.
+        points: where a run ended by itself: how many of the marks the session stood for then, and
+            the id of its last line, at which it can be forked.
     """
 
     actor: str
@@ -82,6 +125,7 @@ class Kept:
     name: str = ""
     args: Mapping[str, Any] = field(default_factory=dict)
     late: Sequence[Mapping[str, Any]] = ()
+    points: Sequence[tuple[int, str]] = ()
 
     @classmethod
     def from_json(cls, kept: Any) -> Kept:
@@ -92,24 +136,51 @@ class Kept:
         """As JSON."""
         return asdict(self)
 
-    def without_call(self) -> Kept:
-        """The same, when nothing waits."""
-        return replace(self, call="", name="", args={})
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The session that the thread's next message goes to.
 
-def standing(run: Run) -> tuple[Kept | None, Sequence[Mapping[str, Any]]]:
-    """The session that the thread's next message goes to, and the messages that it lacks.
-
-    Returns:
-        None where there is none that stands for the beginning of the thread: it was lost, or a
-        message of it was edited, or taken back. Then the messages are all.
+    Attributes:
+        kept: what is known of it; None where a new one begins.
+        messages: those of the thread that it lacks, as JSON.
+        fork_at: the id of the line that it is forked after; "" where it goes on itself.
     """
-    noted = run.memo
-    for closed in run.closed:
-        # What became of a call whose run was lost is unknown: Claude Code would be told otherwise.
-        noted = closed.continuation if closed.cause != "lost" else None
-    if not isinstance(noted, dict) or noted.keys() != set(Kept.__slots__):
-        return None, run.raw_messages
-    kept = Kept.from_json(noted)
-    rest = unmarked(run.raw_messages, kept.marks)
-    return (None, run.raw_messages) if rest is None else (kept, [*kept.late, *rest])
+
+    kept: Kept | None
+    messages: Sequence[Mapping[str, Any]]
+    fork_at: str = ""
+
+    @classmethod
+    def of(cls, run: Run) -> Standing:
+        """That for a run.
+
+        A new session begins where none stands for the beginning of the thread. Where the client
+        has gone back, or what came of a run is unknown, it is forked where it still stood for that.
+        """
+        noted, is_certain = run.memo or run.outdated_memo, True
+        for closed in run.closed:
+            # Of a call whose run was lost, Claude Code may have other things noted than happened.
+            noted, is_certain = closed.continuation, closed.cause != "lost"
+        if not isinstance(noted, dict) or noted.keys() != set(Kept.__slots__):
+            return cls(None, run.raw_messages)
+        kept = Kept.from_json(noted)
+        rest = unmarked(run.raw_messages, kept.marks)
+        if is_certain and rest is not None:
+            return cls(kept, [*kept.late, *rest])
+        return cls._forked(kept, run.raw_messages)
+
+    @classmethod
+    def _forked(cls, kept: Kept, messages: Sequence[Mapping[str, Any]]) -> Standing:
+        for place, (marks, line) in reversed([*enumerate(kept.points)]):
+            rest = unmarked(messages, kept.marks[:marks])
+            if rest is not None:
+                stood = Kept(
+                    actor=kept.actor,
+                    session=kept.session,
+                    transcript=kept.transcript,
+                    marks=kept.marks[:marks],
+                    points=kept.points[: place + 1],
+                )
+                return cls(stood, rest, line)
+        return cls(None, messages)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from claude_agent_sdk import (
+    AssistantMessage,
     ClaudeAgentOptions,
     ClaudeSDKClient,
     ClaudeSDKError,
@@ -36,7 +37,7 @@ from agui_bridge_claude.permissions import Permissions
 from agui_bridge_claude.prompts import blocks_of, prompt_of
 from agui_bridge_claude.questions import ASKING, answered, question
 from agui_bridge_claude.reader import DELEGATING, Reader
-from agui_bridge_claude.session import Kept, Transcript, standing
+from agui_bridge_claude.session import Beginning, Kept, Standing, Transcript
 from agui_bridge_claude.tool_schemas import ToolSchemas
 
 logger: Final = logging.getLogger("agui_bridge")
@@ -91,20 +92,22 @@ class Turn(FrameworkTurn):
         self._denied: dict[str, str] = {}
         self._reader = Reader(run, [kept.call] if kept else (), self._denied)
         # The session that it goes on with, and the messages that this lacks.
-        self._before: Kept | None = kept
-        self._new: Sequence[Mapping[str, Any]] = kept.late if kept else ()
-        if kept is None:
-            self._before, self._new = standing(run)
-        else:
-            self._new = [*self._new, *self._new_user_messages()]
-        self._session = self._before.session if self._before else ""
+        standing = Standing.of(run) if kept is None else Standing(kept, kept.late)
+        self._before, self._fork_at = standing.kept, standing.fork_at
+        self._new = [*standing.messages, *(self._new_user_messages() if kept else ())]
+        # Its id while it is forked is not known: that of the old one would be wrong to keep.
+        self._session = self._before.session if self._before and not self._fork_at else ""
         self._transcript = Transcript(self._before.transcript if self._before else "")
+        # The last line of the session, as far as it was told of.
+        self._line = ""
         self._client: ClaudeSDKClient | None = None
         self._ask: Ask | None = None
         self._running: dict[str, AbstractAsyncContextManager[None]] = {}
         self._heard = asyncio.Event()
         # Whether what Claude Code does is what an unanswered call of an earlier run came to.
         self._dropping = ""
+        # What tells of all that was used so far: its counts are of the process, not of a reply.
+        self._used: ResultMessage | None = None
 
     # --- the agent's own task ---
 
@@ -142,10 +145,13 @@ class Turn(FrameworkTurn):
         own = self._options
         # `SessionStore` has more than is needed; the SDK looks for what there is.
         store: Any = own.session_store or self._transcript
+        if self._fork_at:
+            store = Beginning(store, self._fork_at)
         return replace(
             self._settings.permissions.held(own),
             settings=door.settings(own.settings, own.cwd),
-            resume=self._session or None,
+            resume=self._before.session if self._before else None,
+            fork_session=bool(self._fork_at),
             session_store=store,
             include_partial_messages=True,
             forward_subagent_text=True,
@@ -168,7 +174,7 @@ class Turn(FrameworkTurn):
         if not stopped and (result is None or (self._new and result.deferred_tool_use is None)):
             words = self._settings.application.words(self._run)
             blocks = blocks_of(self._new, words, known=self._before is not None)
-            self._new = ()
+            self._new = []
             await client.query(prompt_of(blocks))
             result = await self._take(client)
         if result is None:
@@ -180,8 +186,11 @@ class Turn(FrameworkTurn):
         async for message in client.receive_response():
             if isinstance(message, ResultMessage):
                 self._session = message.session_id
-                self._note(message)
+                self._used = message
                 return message
+            if isinstance(message, AssistantMessage | UserMessage):
+                own = message.parent_tool_use_id is None
+                self._line = (own and message.uuid) or self._line
             if self._dropping:
                 if _has_result(message, self._dropping):
                     await client.interrupt()
@@ -317,6 +326,7 @@ class Turn(FrameworkTurn):
         run = self._run
         asked = self._ask.native_id if self._ask is not None else ""
         run.memo = None
+        run.usage.extend(_usage_of(self._used))
         if run.stop.requested and self._session:
             run.memo = self._keep(call=asked)
 
@@ -336,36 +346,24 @@ class Turn(FrameworkTurn):
             raise UpstreamError(f"Claude Code ended with {result.subtype}.")
         if result.structured_output is not None:
             run.result = result.structured_output
-        run.memo = self._keep()
+        run.memo = self._keep(ended=True)
 
-    def _keep(self, **waiting: Any) -> Any:
+    def _keep(self, *, ended: bool = False, **waiting: Any) -> Any:
         own = self._options.session_store is not None
         marks = [*marks_of(self._run.raw_messages), *self._reader.said]
+        points = [*self._before.points] if self._before else []
+        if ended and self._line:
+            points.append((len(marks), self._line))
         kept = Kept(
             actor=self._actor,
             session=self._session,
-            transcript="" if own else self._transcript.packed(),
+            transcript="" if own else self._transcript.packed(self._session),
             marks=marks,
-            late=list(self._new),
+            late=self._new,
+            points=points,
             **waiting,
         )
         return kept.to_json()
-
-    def _note(self, result: ResultMessage) -> None:
-        """Note what was used, by model; what it cost, too."""
-        for model, used in (result.model_usage or {}).items():
-            cached, written = used["cacheReadInputTokens"], used["cacheCreationInputTokens"]
-            given = used["inputTokens"] + cached + written
-            self._run.usage.append(
-                {
-                    "model": model,
-                    "inputTokens": given,
-                    "outputTokens": used["outputTokens"],
-                    "totalTokens": given + used["outputTokens"],
-                    "cachedInputTokens": cached,
-                    "cacheWriteInputTokens": written,
-                }
-            )
 
 
 def _results_in(message: Any) -> list[str]:
@@ -376,3 +374,32 @@ def _results_in(message: Any) -> list[str]:
 
 def _has_result(message: Any, call: str) -> bool:
     return call in _results_in(message)
+
+
+_PROVIDERS: Final[Mapping[str, str]] = {"firstParty": "anthropic", "anthropicAws": "bedrock"}
+"""Names of providers, where Claude Code has its own."""
+
+
+def _usage_of(result: ResultMessage | None) -> Iterator[dict[str, Any]]:
+    """What was used and what that costs, by model; sub-agents' models among them.
+
+    The cost is an estimate of Claude Code's, by list prices; the sum is its `total_cost_usd`.
+    """
+    for model, used in ((result and result.model_usage) or {}).items():
+        known: Mapping[str, Any] = {**used}
+        cached, written = known["cacheReadInputTokens"], known["cacheCreationInputTokens"]
+        given = known["inputTokens"] + cached + written
+        entry = {
+            "model": model,
+            "inputTokens": given,
+            "outputTokens": known["outputTokens"],
+            "totalTokens": given + known["outputTokens"],
+            "cachedInputTokens": cached,
+            "cacheWriteInputTokens": written,
+            "reasoningTokens": known.get("thinkingTokens"),
+            "costUsd": known["costUSD"],
+        }
+        provider = known.get("provider")
+        if provider is not None:
+            entry["provider"] = _PROVIDERS.get(provider, provider)
+        yield entry

@@ -281,6 +281,7 @@ class Claim:
             mint=owner.mint,
             now=owner.time.now,
             memo=self._memo(record, raw),
+            outdated_memo=self._outdated_memo(),
             left=record.watch and record.watch.note,
             looks=self.submission.looks,
             superseded=_not_among(raw, record.rewound),
@@ -337,6 +338,11 @@ class Claim:
     def _memo(self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]) -> Json:
         """What the adapter noted, unless the agent is shown another conversation."""
         return record.memo if record.memo is not None and self.incoming.shows_all(shown) else None
+
+    def _outdated_memo(self) -> Json:
+        """What the adapter noted before the client went back with this input."""
+        before = self.incoming.loaded.record
+        return before.memo if before is not None and self.incoming.client.superseded else None
 
     def _unkept(
         self, record: ThreadRecord, shown: Sequence[Mapping[str, Json]]

@@ -23,6 +23,13 @@ _ASIDE = re.compile(r"(?s)<system-reminder>.*?</system-reminder>")
 _ANSWERED = re.compile(r'have been answered: .*?"="([^"]*)"')
 _MAIL = "mcp__mail__"
 
+_USED = {
+    "input_tokens": 1,
+    "cache_creation_input_tokens": 2,
+    "cache_read_input_tokens": 1,
+    "output_tokens": 1,
+}
+
 _DELEGATED = {
     "inside": "send",
     "lookinside": "lookandsend",
@@ -69,7 +76,7 @@ class FakeClaude:
         body = requested.body
         if body.get("tools"):
             self.requests.append(body)
-        dialect = Messages()
+        dialect = Messages(_USED)
         reply = self.reply(body)
         if not dialect.wants_stream(requested):
             return JSONResponse(dialect.whole(requested, reply))

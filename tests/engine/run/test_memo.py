@@ -34,15 +34,18 @@ async def noting(run: Run) -> AsyncIterator[RunItem]:
 
 async def looking(run: Run) -> AsyncIterator[RunItem]:
     found.append(run.memo)
+    outdated.append(run.outdated_memo)
     yield "seen"
 
 
 found: list[Any] = []
+outdated: list[Any] = []
 
 
 @pytest.fixture(autouse=True)
 def _nothing_found() -> None:
     found.clear()
+    outdated.clear()
 
 
 async def after(store: MemoryStore) -> Any:
@@ -156,7 +159,16 @@ async def test_an_edited_message_finds_nothing_of_what_was_rewound() -> None:
     other = Bench(Scripted(looking), store=store)
     edited = {"id": "edited", "role": "user", "content": "two, but other"}
     assert outcome(await other.say(messages=[*messages[:2], edited])) == "success"
-    assert found == [None]
+    assert (found, outdated) == ([None], [MEMO])
+
+
+async def test_what_it_was_is_shown_to_the_run_alone_that_goes_back() -> None:
+    store = MemoryStore()
+    bench = Bench(Scripted(noting, noting, looking), store=store)
+    messages = await spoken(bench)
+    for _ in range(2):
+        assert outcome(await bench.say(messages=messages[:-1])) == "success"
+    assert (found, outdated) == ([None, None], [MEMO, None])
 
 
 async def test_what_was_rewound_stays_forgotten_when_the_run_is_lost() -> None:
@@ -177,7 +189,7 @@ async def test_going_on_keeps_it() -> None:
     other = Bench(Scripted(looking), store=store)
     new = {"id": "three", "role": "user", "content": "three"}
     assert outcome(await other.say(messages=[*messages, new])) == "success"
-    assert found == [MEMO]
+    assert (found, outdated) == ([MEMO], [None])
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,16 @@ __all__ = ["Messages"]
 
 
 class Messages:
-    """The dialect."""
+    """The dialect.
+
+    Args:
+        usage: what each request is told to have used.
+    """
 
     path = "/v1/messages"
+
+    def __init__(self, usage: Json | None = None) -> None:
+        self._usage = usage or _USAGE
 
     def fault(self, requested: Requested, before: Sequence[Answered]) -> str | None:
         """See `Dialect`."""
@@ -40,12 +47,12 @@ class Messages:
     def whole(self, requested: Requested, reply: Reply) -> Json:
         """See `Dialect`."""
         content = [_block(begun, deltas) for begun, deltas in _blocks(requested, reply)]
-        ends = {"stop_reason": _reason(reply), "usage": _SUM}
-        return {**_message(requested), "content": content, **ends}
+        ends = {"stop_reason": _reason(reply), "usage": self._sum}
+        return {**_message(requested, self._usage), "content": content, **ends}
 
     def said(self, requested: Requested, reply: Reply) -> Iterator[str | None]:
         """See `Dialect`."""
-        yield _frame({"type": "message_start", "message": _message(requested)})
+        yield _frame({"type": "message_start", "message": _message(requested, self._usage)})
         for index, (begun, deltas) in enumerate(_blocks(requested, reply)):
             place: Json = {"index": index}
             yield _frame({"type": "content_block_start", **place, "content_block": begun})
@@ -60,8 +67,12 @@ class Messages:
     def ended(self, requested: Requested, reply: Reply) -> Iterator[str]:
         """See `Dialect`."""
         delta = {"stop_reason": _reason(reply), "stop_sequence": None}
-        yield _frame({"type": "message_delta", "delta": delta, "usage": _SUM})
+        yield _frame({"type": "message_delta", "delta": delta, "usage": self._sum})
         yield _frame({"type": "message_stop"})
+
+    @property
+    def _sum(self) -> Json:
+        return {**self._usage, "output_tokens": 3}
 
 
 _USAGE: Json = {
@@ -70,7 +81,6 @@ _USAGE: Json = {
     "cache_read_input_tokens": 0,
     "output_tokens": 1,
 }
-_SUM: Json = {**_USAGE, "output_tokens": 3}
 _THOUGHTS = ("thinking", "redacted_thinking")
 
 
@@ -182,7 +192,7 @@ def _reason(reply: Reply) -> str:
     return "tool_use" if reply.calls else "end_turn"
 
 
-def _message(requested: Requested) -> Json:
+def _message(requested: Requested, usage: Json) -> Json:
     return {
         "id": f"msg_{requested.number}",
         "type": "message",
@@ -191,7 +201,7 @@ def _message(requested: Requested) -> Json:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": _USAGE,
+        "usage": usage,
     }
 
 
