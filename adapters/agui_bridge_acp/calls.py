@@ -4,16 +4,30 @@ Agents differ in what they tell of a call. Some announce it without its argument
 later update; some ask about other arguments than those that they showed; some tell none at all, and
 have it all in the title. So a call is shown late: once it runs, or is asked about.
 
+What people read before they approve it is made of the very request: the changes that it tells, or
+the command in its arguments. Where that is too long to be shown whole, nobody can approve it.
+
 Source: the Agent Client Protocol, version 1, "Tool Calls"; what real agents sent.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agui_bridge.errors import AgentMistake
+from agui_bridge.protocol.previews import (
+    LONGEST_COMMAND,
+    LONGEST_DIFF,
+    LONGEST_PATH,
+    MOST_PATHS,
+    CommandPreview,
+    DiffPreview,
+    Preview,
+)
 from agui_bridge.protocol.threads.records import Json
 
 _OVER: Final = ("completed", "failed")
@@ -24,6 +38,9 @@ _NO_ARGUMENTS: Final = frozenset(
     }
 )
 """What Codex tells among the arguments: other each time, or what it offers to the person."""
+
+_FOLDERS: Final = ("cwd", "workdir", "directory", "dir_path")
+"""Under which agents tell the folder of a command among its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +111,28 @@ class AgentCall:
     def likeness(self) -> str:
         """Equal for calls that were shown alike and would do the same."""
         shown, now = self.settle(), self.now
-        return json.dumps([shown.name, shown.args, now.name, now.args], sort_keys=True)
+        likeness = [shown.name, shown.args, now.name, now.args, self._changes]
+        return json.dumps(likeness, sort_keys=True)
+
+    @property
+    def _changes(self) -> Sequence[Mapping[str, Any]]:
+        """What it would change in files: what was said last of it, where anything was."""
+        content = _list(self.last.get("content", self.told.get("content")))
+        return [part for part in content if part.get("type") == "diff"]
+
+    def preview(self, cwd: str) -> Preview | None:
+        """What it would do, for people to read; None where its arguments are all that is known.
+
+        It takes time where files are long.
+
+        Args:
+            cwd: the folder that its agent works in.
+        """
+        if changes := self._changes:
+            return _diff_of(changes)
+        if self.told.get("kind") == "execute":
+            return _command_of(_mapping(self.told.get("rawInput")), cwd)
+        return None
 
     @property
     def result(self) -> str:
@@ -127,6 +165,43 @@ def _args_of(told: Mapping[str, Any]) -> dict[str, Json]:
         return {"input": raw}
     # Gemini has the command in the title, and the change of a file in the content.
     return {key: told[key] for key in ("title", "content") if told.get(key)}
+
+
+def _diff_of(changes: Sequence[Mapping[str, Any]]) -> DiffPreview:
+    """Changes of files as one diff, cut where it would be too long."""
+    paths = [str(change.get("path") or "?") for change in changes]
+    is_cut, diff = False, ""
+    for path, change in zip(paths, changes, strict=True):
+        try:
+            one = DiffPreview.of(path, _side(change, "oldText"), _side(change, "newText"))
+        except AgentMistake:
+            # A file that is too long to be compared, or a path.
+            is_cut = True
+            break
+        is_cut = one.is_cut or len(diff) + len(one.diff) > LONGEST_DIFF
+        if len(diff) + len(one.diff) <= LONGEST_DIFF:
+            diff += one.diff
+        if is_cut:
+            break
+    is_cut = is_cut or len(paths) > MOST_PATHS
+    return DiffPreview([path[:LONGEST_PATH] for path in paths[:MOST_PATHS]], diff, is_cut)
+
+
+def _side(change: Mapping[str, Any], name: str) -> str | None:
+    text = change.get(name)
+    return text if isinstance(text, str) else None
+
+
+def _command_of(args: Mapping[str, Any], cwd: str) -> CommandPreview | None:
+    command = args.get("command")
+    if isinstance(command, list) and all(isinstance(part, str) for part in command):
+        command = shlex.join(command)
+    if not isinstance(command, str) or not command:
+        return None
+    told = (args[name] for name in _FOLDERS if isinstance(args.get(name), str) and args[name])
+    folder = next(told, cwd)
+    is_cut = len(command) > LONGEST_COMMAND or len(folder) > LONGEST_PATH
+    return CommandPreview(command[:LONGEST_COMMAND], folder[:LONGEST_PATH], is_cut)
 
 
 def _text_of(part: Mapping[str, Any]) -> str:

@@ -127,8 +127,14 @@ def form_asked(asked: Asked) -> Waiting:
     return Waiting(asked, Question(likeness, None, message))
 
 
-def ask_of(native_id: str, waiting: Waiting) -> Ask:
-    """A question for people."""
+def ask_of(native_id: str, waiting: Waiting, cwd: str) -> Ask:
+    """A question for people.
+
+    Args:
+        native_id: its name.
+        waiting: what is asked.
+        cwd: the folder that the agent works in.
+    """
     if waiting.call is None:
         schema = waiting.asked.params.get("requestedSchema")
         return Ask(
@@ -144,6 +150,7 @@ def ask_of(native_id: str, waiting: Waiting) -> Ask:
         _words_of(waiting.call),
         tool_call=waiting.question.call,
         metadata={"acp": _besides(waiting.call)},
+        preview=waiting.call.preview(cwd),
     )
 
 
@@ -186,10 +193,17 @@ def _words_of(call: AgentCall) -> str | None:
 
 
 def _besides(call: AgentCall) -> dict[str, Json]:
-    """What the agent says of a call besides its arguments, for people who decide."""
+    """What the agent says of a call besides its arguments and its preview, for who decides."""
     told: dict[str, Json] = {
-        name: call.told[name] for name in ("kind", "locations", "content") if call.told.get(name)
+        name: call.told[name] for name in ("kind", "locations") if call.told.get(name)
     }
+    content = call.told.get("content")
+    if isinstance(content, list):
+        content = [
+            part for part in content if not isinstance(part, dict) or part.get("type") != "diff"
+        ]
+    if content:
+        told["content"] = content
     if len(json.dumps(told)) > _MOST_METADATA:
         told = {"leftOut": "It is more than is shown beside the arguments."}
     if call.now != call.settle():

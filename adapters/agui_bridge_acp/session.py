@@ -42,6 +42,7 @@ class Session:
         timeout: seconds that beginning it, or loading it, may take.
 
     Attributes:
+        cwd: the same.
         id: its id, of the agent's.
         turn: names the last turn that the agent has of the conversation; another process may have
             had a later one.
@@ -53,7 +54,7 @@ class Session:
     ) -> None:
         self.connection = connection
         self._told = told
-        self._cwd = cwd
+        self.cwd = cwd
         self._timeout = timeout
         self.id: str = ""
         self.turn: str = ""
@@ -103,7 +104,7 @@ class Session:
             NotDelivered: the agent begins none, or is in a mode that nobody chose.
         """
         try:
-            told = await self._request("session/new", {"cwd": self._cwd, "mcpServers": []})
+            told = await self._request("session/new", {"cwd": self.cwd, "mcpServers": []})
             self.id = str(told["sessionId"])
             await self._choose(told, mode)
         except (Gone, RpcError, KeyError) as error:
@@ -123,7 +124,7 @@ class Session:
         """
         if self._capabilities.get("loadSession") is not True:
             raise CannotBeLoaded("the agent loads no sessions")
-        params: dict[str, Json] = {"sessionId": session, "cwd": self._cwd, "mcpServers": []}
+        params: dict[str, Json] = {"sessionId": session, "cwd": self.cwd, "mcpServers": []}
         try:
             told = await self._request("session/load", params)
         except RpcError as error:

@@ -165,7 +165,8 @@ class Turn:
                         yield item
                     # Proposed again after that, a call is another one.
                     self._recorded.left.clear()
-                    pause = self._pause()
+                    # A diff of long files takes its time.
+                    pause = await asyncio.to_thread(self._pause)
                     self.held = True
                     yield pause
                     return
@@ -297,7 +298,7 @@ class Turn:
             await self._connection.answer(one.asked, answer)
 
     def _pause(self) -> Pause:
-        asks = [ask_of(str(number), one) for number, one in enumerate(self._waiting)]
+        asks = [ask_of(str(n), one, self._session.cwd) for n, one in enumerate(self._waiting)]
         questions = [one.question.json for one in self._waiting]
         kept = {"session": self._session.id, "turn": self.name, "questions": list(questions)}
         return Pause(asks, kept, held=True)

@@ -25,6 +25,7 @@ from acp import (
     run_agent,
     text_block,
     tool_content,
+    tool_diff_content,
     update_agent_message,
     update_agent_thought_text,
     update_plan,
@@ -66,6 +67,9 @@ SCRIPTS: Final[dict[str, list[Any]]] = {
     "form": [("form", "Which name?"), ("say", "Thanks.")],
     "think": [("think", "Hm."), ("plan", "one"), ("say", "So.")],
     "shows": [("shows", "write", {"filePath": "a", "text": "b"}), ("say", "Done.")],
+    "change": [("ask", "write", {"path": "a.txt"}, ["one\n", "two\n"]), ("say", "Done.")],
+    "big": [("ask", "write", {"path": "a.txt"}, ["", "line\n" * 20_000]), ("say", "Done.")],
+    "run": [("ask", "shell", {"command": ["rm", "-r", "my files"], "cwd": "/srv"})],
     "always": [("always", "deploy", {"version": "v3"}), ("say", "Done.")],
     "dies": [("dies", "deploy", {"version": "v4"})],
     "refuses": [("refuse",)],
@@ -182,10 +186,11 @@ class Agent:
 
     def gone_on(self, session: dict[str, Any], said: str) -> list[Any]:
         """What a model does next, by what was approved and how it is minded."""
-        approved: list[Any] = [
-            ("ask", name, json.loads(args)) for name, args in APPROVED.findall(said)
-        ]
         left: list[Any] = session["left"]
+        change = left[0][3:] if left and left[0][0] == "ask" else []
+        approved: list[Any] = [
+            ("ask", name, json.loads(args), *change) for name, args in APPROVED.findall(said)
+        ]
         kind = left[0][0] if left else ""
         if approved and kind in ("shows", "always", "dies"):
             approved = [(kind, *one[1:]) for one in approved]
@@ -197,6 +202,8 @@ class Agent:
                 return [("ask", "deploy", {"version": "v9"}), *rest]
             case ["again"]:
                 return [*approved, *approved, *rest]
+            case ["moved"]:
+                return [("ask", "write", {"path": "a.txt"}, ["zero\n", "two\n"])]
             case ["nothing"]:
                 return [("say", "Never mind.")]
             case ["insists"]:
@@ -279,8 +286,9 @@ class Agent:
         await self.tell(id, done)
 
     async def ask(
-        self, id: str, session: dict[str, Any], name: str, args: Any, *, shows: bool = False,
-        dies: bool = False, kinds: tuple[str, ...] = ("allow_once", "allow_always", "reject_once"),
+        self, id: str, session: dict[str, Any], name: str, args: Any,
+        change: list[str] | None = None, *, shows: bool = False, dies: bool = False,
+        kinds: tuple[str, ...] = ("allow_once", "allow_always", "reject_once"),
     ) -> None:  # fmt: skip
         call = f"call-{secrets.token_hex(6)}"
         meta = {"toolName": name}
@@ -296,6 +304,7 @@ class Agent:
             tool_call=ToolCallUpdate(
                 tool_call_id=call, title=f"{name}?", kind="execute", status="pending",
                 raw_input=args, field_meta=meta,
+                content=change and [tool_diff_content("/a.txt", change[1], change[0])],
             ),
             options=[PermissionOption(option_id=k, name=k, kind=k) for k in kinds],
         )  # fmt: skip

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from agui_bridge import Bridge, Settings
 from agui_bridge_acp import AcpAdapter
 from tests.support.effects import lines_of
 from tests.support.waiting import PATIENCE
@@ -69,3 +72,19 @@ def _lives(pid: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+@contextlib.asynccontextmanager
+async def bridged(
+    bench: Bench, *, holds: bool = False, lease: float = 30.0, **options: Any
+) -> AsyncIterator[Bridge]:
+    """A bridge on a store that others share; its questions end the agent's turn, or are held."""
+    settings = Settings(hold_seconds=900.0 if holds else 0.0, lease_seconds=lease)
+    store = f"sqlite:///{bench.folder / 'threads.db'}"
+    bridge = Bridge(store, settings=settings, telemetry=False)
+    bridge.add("coder", bench.adapter(**options))
+    await bridge.open()
+    try:
+        yield bridge
+    finally:
+        await bridge.aclose()

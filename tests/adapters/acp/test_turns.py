@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agui_bridge import Bridge, Principal, Settings
-from tests.adapters.acp.bench import Bench
+from agui_bridge import Principal
+from tests.adapters.acp.bench import Bench, bridged
 from tests.docs.pages import Conversation
 from tests.support.waiting import PATIENCE
 
@@ -22,22 +20,6 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(180)]
 YES = {"approved": True}
 NO = {"approved": False, "reason": "not on a Friday"}
 V2 = {"version": "v2.0"}
-
-
-@contextlib.asynccontextmanager
-async def bridged(
-    bench: Bench, *, holds: bool = False, lease: float = 30.0, **options: Any
-) -> AsyncIterator[Bridge]:
-    """A bridge on a store that others share; its questions end the agent's turn, or are held."""
-    settings = Settings(hold_seconds=900.0 if holds else 0.0, lease_seconds=lease)
-    store = f"sqlite:///{bench.folder / 'threads.db'}"
-    bridge = Bridge(store, settings=settings, telemetry=False)
-    bridge.add("coder", bench.adapter(**options))
-    await bridge.open()
-    try:
-        yield bridge
-    finally:
-        await bridge.aclose()
 
 
 @pytest.fixture
