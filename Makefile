@@ -47,12 +47,12 @@ ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 FRAMEWORK_TESTS := $(addprefix tests/adapters/,a2a adk agent_framework agno claude langgraph langgraph_server llama_index openai_agents pydantic_ai strands test_a2ui.py test_application_words.py test_calls_by_code.py test_changed_calls.py test_earlier_notes.py test_endings.py test_file_handles.py test_forwarded_props.py test_frontend_errors.py test_frontend_results.py test_needs_input.py test_provider_clients.py test_questions_about_calls.py test_redactions.py test_refused_files.py test_repeated_call_ids.py test_signed_thoughts.py test_tool_events.py) \
 	$(addprefix tests/engine/run/test_refused_,messages.py request.py) tests/servers/model/test_anthropic.py \
 	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py claude.py frameworks.py langgraph.py langgraph_server.py llama_index.py openai_agents.py pydantic_ai.py strands.py) \
-	tests/a2a/test_official_client.py tests/mcp tests/mcp_server tests/http/test_mcp.py $(addprefix tests/docs/test_,mcp.py mcp_server.py) tests/examples/test_mcp_tools.py
+	tests/a2a/test_official_client.py tests/mcp tests/mcp_server tests/http/test_mcp.py $(addprefix tests/docs/test_,mcp.py mcp_server.py) $(addprefix tests/examples/test_,claude_agent.py mcp_tools.py)
 # Where a dependency does the work: what is pure, what a framework does and what judges other servers
 # is the same with the oldest.
 LOWEST_TESTS := $(addprefix tests/,agents bridge channels cli client config engine http inbox otel protocol servers shapes stdio stores test_agent_file.py test_frozen.py test_logs.py test_media.py test_readme.py test_tool_gate.py) \
 	$(addprefix tests/adapters/,agui mastra nexau superagent webhook test_lost_results.py test_reopening.py)
-NODE_FOLDERS := tests/e2e tests/e2e/a2a tests/e2e/mcp tests/e2e/mcp-servers tests/e2e/releases tests/e2e/tdesign examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
+NODE_FOLDERS := tests/e2e tests/e2e/a2a tests/e2e/acp-agents tests/e2e/mcp tests/e2e/mcp-servers tests/e2e/releases tests/e2e/tdesign examples/assistant-ui tests/servers/mastra examples/cards examples/copilotkit examples/tanstack-ai
 FRONTEND_FOLDERS := tests/e2e tests/e2e/tdesign examples/assistant-ui examples/copilotkit examples/tanstack-ai
 E2E_PEERS := ag2 agent_framework agno strands
 E2E_TESTS := $(wildcard tests/e2e/test_*.py)
@@ -260,6 +260,11 @@ tests/e2e/node_modules/.installed: tests/e2e/package.json tests/e2e/package-lock
 tests/e2e/a2a/node_modules/.installed: tests/e2e/a2a/package.json tests/e2e/a2a/package-lock.json
 	@echo "Installing A2A's own client"
 	@npm ci --prefix tests/e2e/a2a --silent
+	@touch $@
+
+tests/e2e/acp-agents/node_modules/.installed: tests/e2e/acp-agents/package.json tests/e2e/acp-agents/package-lock.json
+	@echo 'Installing Codex and Gemini CLI'
+	@npm ci --prefix tests/e2e/acp-agents --silent
 	@touch $@
 
 tests/e2e/mcp/node_modules/.installed: tests/e2e/mcp/package.json tests/e2e/mcp/package-lock.json

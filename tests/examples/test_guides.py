@@ -157,6 +157,7 @@ def test_the_readme_lists_every_example() -> None:
         "approvals",
         "assistant-ui",
         "cards",
+        "claude_agent",
         "conformance",
         "copilotkit",
         "demo",

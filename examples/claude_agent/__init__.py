@@ -1,0 +1,1 @@
+"""Claude Code behind the bridge: what it wants to run is approved, also after a restart."""
