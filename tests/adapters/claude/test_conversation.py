@@ -146,3 +146,16 @@ async def test_usage_and_cost_are_of_all_that_the_run_asked_the_model(
     }
     # By the prices of that model for a million: 1 $ in, 0.1 $ cached, 1.25 $ written, 5 $ out.
     assert usage["costUsd"] == pytest.approx(requests * (1 + 0.1 + 2 * 1.25 + 3 * 5) / 1e6)
+
+
+async def test_what_was_used_is_counted_once_where_a_message_comes_with_the_answer(
+    coder: Coder, model: FakeClaude
+) -> None:
+    async with talking(coder) as one:
+        asked = await one.say("send bob")
+        requests = len(model.requests)
+        told = await one.begin("think moss", resume=asked.entries(YES)).rest()
+        (usage,) = told.events[-1]["usage"]
+        requests = len(model.requests) - requests
+    assert (usage["outputTokens"], requests) == (3 * requests, 2)
+    assert "I thought of moss." in told.text
