@@ -383,7 +383,7 @@ _PROVIDERS: Final[Mapping[str, str]] = {"firstParty": "anthropic", "anthropicAws
 def _usage_of(result: ResultMessage | None) -> Iterator[dict[str, Any]]:
     """What was used and what that costs, by model; sub-agents' models among them.
 
-    The cost is an estimate of Claude Code's, by list prices; the sum is its `total_cost_usd`.
+    The cost is an estimate of Claude Code's, by list prices.
     """
     for model, used in ((result and result.model_usage) or {}).items():
         known: Mapping[str, Any] = {**used}
