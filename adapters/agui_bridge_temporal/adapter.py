@@ -122,7 +122,7 @@ class TemporalWorkflow:
             return False
         if state is None:
             return False
-        return bool(state.told or place.at(state.run).news(state) or state.listens)
+        return bool(state.told or state.open or state.listens)
 
     async def aclose(self) -> None:
         """Let go of the connection: Temporal's client ends it itself."""

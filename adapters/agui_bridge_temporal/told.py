@@ -112,14 +112,12 @@ class Place:
         first: id of the first run of the execution, "" while it is not known.
         run: id of the run that was heard last.
         offset: how much of what that has told was heard.
-        asked: ids of its questions that people were asked, and that are not to be asked again.
         before: id of the first run of the execution that ran before it, while its own is unknown.
     """
 
     first: str = ""
     run: str = ""
     offset: int = 0
-    asked: tuple[str, ...] = ()
     before: str = ""
 
     def at(self, run: str) -> Place:
@@ -130,22 +128,14 @@ class Place:
         """The same once all of what was told was heard."""
         return replace(self, offset=self.offset + len(state.told))
 
-    def having_asked(self, questions: Sequence[Mapping[str, Json]]) -> Place:
-        """The same once people are asked these questions, too."""
-        return replace(self, asked=(*self.asked, *(str(one["id"]) for one in questions)))
-
-    def news(self, state: State) -> list[Mapping[str, Json]]:
-        """What it asks and nobody was asked yet."""
-        return [question for question in state.open if question["id"] not in self.asked]
-
     def to_json(self) -> dict[str, Json]:
         """As a run leaves it, and a pause keeps it."""
-        return {**asdict(self), "asked": [*self.asked]}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, kept: Json) -> Place:
         """From what `to_json` gave."""
-        return cls(**{**kept, "asked": tuple(kept["asked"])})
+        return cls(**kept)
 
 
 @dataclass(frozen=True, slots=True)

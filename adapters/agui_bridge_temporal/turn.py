@@ -2,8 +2,8 @@
 
 Temporal keeps what became of a workflow, so nothing of it is kept here but how far it was heard. A
 note of that is stored before anything is sent: of a run that dies, the next look finds the
-workflow, and what it asks that nobody has decided is asked again. The same question is answered by
-an update of the same id, so of what was sent twice one counts, and the workflow says which.
+workflow, and what it still asks is asked again. The same question is answered by an update of the
+same id, so of what was sent twice one counts, and the workflow says which.
 """
 
 from __future__ import annotations
@@ -110,18 +110,16 @@ class Turn:
         self._failure: str | None = None
 
     async def items(self) -> AsyncGenerator[RunItem, None]:
-        """Carry the run out; a workflow that a stop cuts off is cancelled, too."""
-        ended = False
+        """Carry the run out; where it is stopped, so is the workflow."""
         try:
             async with contextlib.aclosing(self._carry_out()) as items:
                 async for item in items:
                     yield item
-            ended = True
         finally:
             self._leave()
             run = self._run
             run.memo = None if self._listens is None else self._listens.to_json()
-            if run.stop.requested and not ended:
+            if run.stop.requested:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_ASIDE_SECONDS):
                         await self._server.cancel(self._workflow, self._trace)
@@ -131,9 +129,7 @@ class Turn:
     def _carry_out(self) -> AsyncGenerator[RunItem, None]:
         if self._run.resume is not None:
             return self._answer(Asked.from_json(self._run.resume.continuation))
-        if self._run.looks:
-            return self._hear(0.0)
-        return self._begin()
+        return self._look() if self._run.looks else self._begin()
 
     def _leave(self) -> None:
         """Note what the next run, or a look, finds the workflow by."""
@@ -141,13 +137,20 @@ class Turn:
         left = {"workflow": self._workflow, "place": kept.to_json()} if kept is not None else None
         self._run.left = left
 
+    async def _look(self) -> AsyncGenerator[RunItem, None]:
+        await self._withdraw(await self._server.standing(self._workflow, self._trace))
+        async with contextlib.aclosing(self._hear(0.0)) as items:
+            async for item in items:
+                yield item
+
     # --- a message ---
 
     async def _begin(self) -> AsyncGenerator[RunItem, None]:
         standing = await self._server.standing(self._workflow, self._trace)
-        await self._withdraw(standing)
+        told = await self._withdraw(standing)
         if self._place is not None:
-            async with contextlib.aclosing(self._hear(0.0)) as items:
+            seconds = self._options.patience if told else 0.0
+            async with contextlib.aclosing(self._hear(seconds, amid=True)) as items:
                 async for item in items:
                     yield item
                     if isinstance(item, Pause):
@@ -169,20 +172,23 @@ class Turn:
             async for item in items:
                 yield item
 
-    async def _withdraw(self, standing: Standing | None) -> None:
-        """Have a workflow end whose question was stopped, and one go on whose question expired."""
+    async def _withdraw(self, standing: Standing | None) -> bool:
+        """Let a workflow go on whose question expired, and let one go whose question was stopped.
+
+        Returns:
+            Whether it was told something.
+        """
+        told = False
         for batch in self._run.closed:
             asked = Asked.from_json(batch.continuation)
-            here = standing is not None and standing.first == asked.place.first
-            if batch.cause == "lost" or not here:
-                continue
-            if batch.cause == "expired" and self._place is not None:
+            if batch.cause == "stopped":
+                self._place = None
+            elif batch.cause == "expired" and standing is not None and standing.runs:
                 nobody: Json = {id: {"status": "expired"} for id in asked.questions}
                 with contextlib.suppress(AdapterError):
                     await self._send(asked, nobody)
-                    # What it says to that belongs before the message.
-                    continue
-            self._place = None
+                    told = True
+        return told
 
     async def _start_after(self, standing: Standing | None) -> AsyncGenerator[RunItem, None]:
         """Start a workflow; one that runs still, and is no part of the conversation, ends first."""
@@ -233,6 +239,8 @@ class Turn:
     async def _say(self, place: Place) -> AsyncGenerator[RunItem, None]:
         """Give the next message to a workflow that waits for it."""
         run = self._run
+        # Raises where no worker is there: then nothing was delivered yet.
+        await self._server.state(self._workflow, place.offset, place.run, self._trace)
         self._place, self._listens = place, None
         self._leave()
         yield StepStartedEvent(step_name="say")
@@ -263,28 +271,22 @@ class Turn:
     async def _answer(self, asked: Asked) -> AsyncGenerator[RunItem, None]:
         run, place = self._run, asked.place
         assert run.resume is not None
+        # The pause has left the same note: of a run that dies, a look finds what became of it.
         self._place = place
         if (fate := await self._fate(asked)) is not None:
             # A look is told what came of it without this answer.
             run.not_begun = fate
             raise Gone(_WENT_ON)
-        # Who finds it now, because this run has died, asks what nobody has decided.
-        others = tuple(id for id in place.asked if id not in asked.questions)
-        self._place = replace(place, asked=others)
-        self._leave()
-        yield StepStartedEvent(step_name="answer")
         await run.check_stop()
         if run.stop.requested:
-            # Nothing begins after a stop. The next run hears that the question is closed.
+            # Nothing begins after a stop.
             return
         run.check_lease()
         decisions = run.resume.decisions
         await self._send(asked, {id: answer_of(decisions[id]) for id in asked.questions})
-        self._place = place
         for id, call in asked.questions.items():
             if call is not None and isinstance(decisions[id], Approve):
                 self._calls[id] = call
-        yield StepFinishedEvent(step_name="answer")
         async with contextlib.aclosing(self._hear(self._options.patience)) as items:
             async for item in items:
                 yield item
@@ -346,11 +348,12 @@ class Turn:
 
     # --- what the workflow tells ---
 
-    async def _hear(self, seconds: float) -> AsyncGenerator[RunItem, None]:
+    async def _hear(self, seconds: float, *, amid: bool = False) -> AsyncGenerator[RunItem, None]:
         """Hear what it tells, until it asks or ends, or tells nothing for some seconds.
 
         Args:
             seconds: how long it may be silent.
+            amid: whether something else is told after it.
         """
         clock = asyncio.get_running_loop().time
         until, pause = clock() + seconds, _FIRST_PAUSE
@@ -373,12 +376,11 @@ class Turn:
                         continue
                     if state.told:
                         until, pause = clock() + seconds, _FIRST_PAUSE
-                    questions = [] if ends else place.news(state)
+                    questions = [] if ends else state.open
                     if questions or (state.listens and not ends):
                         for item in self._untold():
                             yield item
                     if questions:
-                        self._place = self._place.having_asked(questions)
                         yield pause_of(self._place, questions, self._run)
                         return
                     if state.listens and not ends:
@@ -395,7 +397,7 @@ class Turn:
             pause = min(1.5 * pause, _LONGEST_PAUSE)
         for item in self._untold():
             yield item
-        if self._place is not None and seconds and self._failure is None:
+        if self._place is not None and seconds and not amid and self._failure is None:
             yield _GOES_ON
 
     async def _standing(self, *, last: bool) -> Standing | None:

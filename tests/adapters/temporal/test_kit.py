@@ -15,7 +15,13 @@ pytestmark = pytest.mark.timeout(120)
 
 class TestWorkflows(AdapterSuite):
     # A workflow tells no calls of its own, and no model is told anything.
-    leaves_out = ("nested", "acting", "amid", "heard", "respond", "policy") + (
+    leaves_out = (
+        "nested",
+        "acting",
+        "amid",
+        "heard",
+        "respond",
+        "policy",
         "stop-by-itself",
         "stop-acting",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.temporal.bench import Bench, bench
-from tests.support.postgres import postgres_url
+from tests.support.postgres import new_schema, server, with_schema
 from tests.support.target import Answered, Target, approve
 from tests.support.waiting import wait_until
 
@@ -25,3 +24,111 @@ def begun(tmp_path: Path) -> Iterator[Bench]:
     with bench(tmp_path) as served:
         (tmp_path / "address").write_text(served.server.address)
         yield served
+
+
+@pytest.fixture
+def targets(tmp_path: Path) -> Iterator[Targets]:
+    started: list[Target] = []
+    with new_schema() as schema:
+        dsn = with_schema(server().dsn, schema)
+
+        def start() -> Target:
+            module = "tests.adapters.temporal.bridging"
+            started.append(Target(tmp_path, store=dsn, lease=3.0, module=module))
+            return started[-1]
+
+        yield start
+        for target in started:
+            target.close()
+
+
+def raced(
+    bridges: Sequence[Target], thread: str, entries: Sequence[dict[str, Any]]
+) -> list[Answered]:
+    """Answers at several bridges at once, one each."""
+    told: list[Answered] = []
+
+    def send(bridge: Target, entry: dict[str, Any]) -> None:
+        told.append(bridge.send(thread, resume=[entry]))
+
+    racing = [
+        threading.Thread(target=send, args=each) for each in zip(bridges, entries, strict=True)
+    ]
+    for each in racing:
+        each.start()
+    for each in racing:
+        each.join()
+    return told
+
+
+def test_a_question_outlives_worker_temporal_and_bridge_and_of_five_answers_one_is_carried_out(
+    begun: Bench, targets: Targets
+) -> None:
+    first = targets()
+    (interrupt,) = first.send("t", "deploy").interrupts
+    first.kill()
+    begun.kill_worker()
+    begun.server.kill()
+    second, third = targets(), targets()
+    away = second.send("t", resume=[approve(interrupt)])
+    assert away.code == "UPSTREAM_ERROR", "Temporal is away: the question stands"
+    begun.server.start()
+    alone = second.send("t", resume=[approve(interrupt)])
+    assert alone.code == "UPSTREAM_ERROR", "no worker is there: the question stands"
+    assert [each["id"] for each in second.thread("t")["interrupts"]] == [interrupt["id"]]
+    assert begun.effects == []
+    begun.start_worker()
+    told = raced([second, third, second, third, second], "t", [approve(interrupt)] * 5)
+    assert [each.outcome for each in told] == ["success"] * 5
+    assert begun.effects == [{"version": "v2"}]
+
+
+def test_of_answers_that_differ_at_once_one_is_carried_out(begun: Bench, targets: Targets) -> None:
+    both = [targets(), targets()]
+    for number in range(15):
+        (interrupt,) = both[0].send(f"t{number}", f"deploy v{number}").interrupts
+        no = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": False}}
+        edited = approve(interrupt, editedArgs={"version": f"e{number}"})
+        raced(
+            [both[0], both[1], both[0], both[1], both[0]],
+            f"t{number}",
+            [approve(interrupt), edited, no, edited, approve(interrupt)],
+        )
+    done = [effect["version"][1:] for effect in begun.effects]
+    assert len(done) == len(set(done)), begun.effects
+
+
+def test_a_worker_that_dies_before_the_answer_is_followed_by_another(
+    begun: Bench, targets: Targets
+) -> None:
+    bridge = targets()
+    for number in range(2):
+        (interrupt,) = bridge.send(f"t{number}", "deploy").interrupts
+        begun.kill_worker()
+        begun.start_worker()
+        assert bridge.send(f"t{number}", resume=[approve(interrupt)]).outcome == "success"
+    assert begun.effects == [{"version": "v2"}] * 2
+
+
+def test_what_a_bridge_that_died_with_an_answer_left_open_is_asked_again(
+    begun: Bench, targets: Targets
+) -> None:
+    dies, lives = targets(), targets()
+    (interrupt,) = dies.send("t", "deploy").interrupts
+    # It waits for a worker to say whether the question is open.
+    begun.kill_worker()
+    answering = threading.Thread(
+        target=dies.send, args=("t",), kwargs={"resume": [approve(interrupt)]}
+    )
+    answering.start()
+    wait_until(lambda: lives.thread("t")["status"] == "running")
+    dies.kill()
+    answering.join()
+    begun.start_worker()
+    wait_until(lambda: lives.thread("t")["interrupts"], 60)
+    (again,) = lives.thread("t")["interrupts"]
+    assert again["id"] != interrupt["id"]
+    assert [one["status"] for one in lives.audit("t")] == ["indeterminate", "open"]
+    assert begun.effects == []
+    assert lives.send("t", resume=[approve(again)]).outcome == "success"
+    assert begun.effects == [{"version": "v2"}]

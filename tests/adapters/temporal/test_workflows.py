@@ -1,0 +1,167 @@
+"""What workflows tell, ask and end with, on Temporal's own server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
+
+from agui_bridge import Bridge, Settings
+from agui_bridge.errors import ConfigurationError
+from agui_bridge_temporal import TemporalWorkflow
+from agui_bridge_temporal.told import workflow_of
+from tests.adapters.temporal.bench import Bench
+from tests.docs.pages import Conversation
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.timeout(120)
+
+
+class Talk(Conversation):
+    """A conversation, and the workflow that it is with."""
+
+    def __init__(self, bridge: Bridge, bench: Bench, thread: str) -> None:
+        super().__init__(bridge, "agent", thread)
+        self._address = bench.server.address
+
+    async def workflow(self) -> WorkflowHandle[Any, Any]:
+        """The workflow, as Temporal has it."""
+        client = await Client.connect(self._address)
+        return client.get_workflow_handle(workflow_of("", "agent", self.thread))
+
+    async def status(self) -> str:
+        found = (await (await self.workflow()).describe()).status
+        return "" if found is None else found.name
+
+
+@asynccontextmanager
+async def talking(bench: Bench, thread: str, **options: Any) -> AsyncIterator[Talk]:
+    """A conversation with a workflow, on a bridge of its own."""
+    bridge = Bridge("memory:", settings=Settings(sweep_interval=0.1), telemetry=False)
+    bridge.add("agent", bench.adapter(**options))
+    try:
+        yield Talk(bridge, bench, thread)
+    finally:
+        await bridge.aclose()
+
+
+def code_of(talk: Talk) -> tuple[Any, Any]:
+    """How a run failed."""
+    last = talk.events[-1]
+    return last.get("code"), last.get("message")
+
+
+async def test_what_it_tells_and_results_in_is_told(shared: Bench) -> None:
+    async with talking(shared, "tells") as talk:
+        assert await talk.say("hello v9") == "Hello."
+    (shown,) = [e for e in talk.events if e["type"] == "ACTIVITY_SNAPSHOT"]
+    assert (shown["activityType"], shown["content"]) == ("progress", {"text": "greeting"})
+    assert talk.events[-1]["result"] == {"greeted": "v9"}
+
+
+async def test_a_workflow_that_knows_nothing_of_bridges_is_started_and_its_result_told(
+    shared: Bench,
+) -> None:
+    async with talking(shared, "plain", workflow="PlainWorkflow") as talk:
+        assert await talk.say("it") == ""
+        assert talk.events[-1]["result"] == "it is done"
+
+
+async def test_its_input_is_what_the_application_makes_of_the_run(shared: Bench) -> None:
+    given = {"workflow": "PlainWorkflow", "input": lambda run: {"message": run.text.upper()}}
+    async with talking(shared, "input", **given) as talk:
+        await talk.say("it")
+        assert talk.events[-1]["result"] == "IT is done"
+
+
+async def test_one_that_fails_is_told_as_that_without_its_words(shared: Bench) -> None:
+    async with talking(shared, "fails") as talk:
+        assert await talk.say("fail") == "I try. "
+        assert code_of(talk) == ("UPSTREAM_ERROR", "The workflow failed.")
+        assert "secret" not in str(talk.events)
+        assert await talk.say("hello") == "Hello.", "the next message starts another one"
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ("cancel", "The workflow was cancelled at Temporal."),
+        ("terminate", "The workflow was terminated at Temporal."),
+    ],
+)
+async def test_one_that_is_ended_at_temporal_is_told_as_that(
+    shared: Bench, ends: str, told: str
+) -> None:
+    async with talking(shared, ends) as talk:
+        await talk.say("deploy")
+        workflow = await talk.workflow()
+        await getattr(workflow, ends)()
+        await eventually(lambda: _has_ended(talk))
+        await talk.answer({"approved": True})
+        assert code_of(talk)[0] == "INTERRUPT_EXPIRED"
+        await talk.say("hello")
+        assert told in str(talk.events)
+    assert {"version": "v2"} not in shared.effects[-1:]
+
+
+async def _has_ended(talk: Talk) -> bool:
+    return await talk.status() != "RUNNING"
+
+
+async def test_an_answer_that_was_given_elsewhere_before_is_the_one_that_counts(
+    shared: Bench,
+) -> None:
+    before = len(shared.effects)
+    async with talking(shared, "elsewhere") as talk:
+        await talk.say("deploy")
+        workflow = await talk.workflow()
+        no = {"q1": {"status": "declined"}}
+        assert await workflow.execute_update("agui_bridge_answer", no) == no
+        with pytest.raises(WorkflowUpdateFailedError):
+            await workflow.execute_update("agui_bridge_answer", {"q1": {"status": "approved"}})
+        await talk.answer({"approved": True})
+        assert code_of(talk)[0] == "INTERRUPT_EXPIRED"
+        assert shared.effects[before:] == []
+
+
+async def test_the_same_update_is_taken_once_and_says_what_stands(shared: Bench) -> None:
+    before = len(shared.effects)
+    async with talking(shared, "same") as talk:
+        await talk.say("deploy")
+        workflow = await talk.workflow()
+        # As one whose fate the bridge has not heard of: admitted by Temporal, and not told.
+        yes = {"q1": {"status": "approved", "args": {"version": "v7"}}}
+        for _ in range(2):
+            stands = await workflow.execute_update("agui_bridge_answer", yes, id="answer q1")
+            assert stands == yes
+        other = {"q1": {"status": "declined"}}
+        assert (
+            await workflow.execute_update("agui_bridge_answer", other, id="answer q1") == yes
+        )
+        await workflow.result()
+        assert shared.effects[before:] == [{"version": "v7"}]
+
+
+async def test_a_stop_cancels_the_workflow(shared: Bench) -> None:
+    before = len(shared.effects)
+    bridge = Bridge("memory:", telemetry=False)
+    bridge.add("agent", shared.adapter())
+    talk = Talk(bridge, shared, "stops")
+    try:
+        saying = asyncio.create_task(talk.say("slow"))
+        await eventually(lambda: _runs(talk))
+        await bridge.stop("agent", "stops")
+        await saying
+        await eventually(lambda: _has_ended(talk))
+        assert await talk.status() == "CANCELED"
+        await talk.say("deploy")
+        await bridge.stop("agent", "stops")
+        assert await talk.status() == "RUNNING", "nobody runs who could tell it"
+        assert await talk.say("hello") == "Hello."
+    finally:
+        await bridge.aclose()
+    assert shared.effects[before:] == []
