@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.service import RPCError
 
-from agui_bridge import Bridge, Settings
+from agui_bridge import Bridge, Principal, Settings
 from agui_bridge.errors import ConfigurationError
+from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge_temporal import TemporalWorkflow
 from agui_bridge_temporal.told import workflow_of
 from tests.adapters.temporal.bench import Bench
@@ -31,7 +34,23 @@ class Talk(Conversation):
     async def workflow(self) -> WorkflowHandle[Any, Any]:
         """The workflow, as Temporal has it."""
         client = await Client.connect(self._address)
-        return client.get_workflow_handle(workflow_of("", "agent", self.thread))
+        return client.get_workflow_handle(workflow_of(Principal().scope, "agent", self.thread))
+
+    async def send(self, **members: Any) -> str:
+        """Send an input as it stands."""
+        return await self._send(**members)
+
+    async def asked(self) -> list[str]:
+        """The ids of what is asked, whoever's run asked it."""
+        engine = await self._bridge.open()
+        key = ThreadKey(Principal().scope, "agent", self.thread)
+        return [ask.id for ask in (await engine.store.load(key)).waiting]
+
+    async def decide(self, payload: Any) -> str:
+        """Answer the one that is asked."""
+        (id,) = await self.asked()
+        entry = {"interruptId": id, "status": "resolved", "payload": payload}
+        return await self._send(resume=[entry])
 
     async def status(self) -> str:
         found = (await (await self.workflow()).describe()).status
@@ -112,20 +131,23 @@ async def _has_ended(talk: Talk) -> bool:
     return await talk.status() != "RUNNING"
 
 
-async def test_an_answer_that_was_given_elsewhere_before_is_the_one_that_counts(
+async def test_what_was_decided_elsewhere_counts_and_what_was_not_is_asked_again(
     shared: Bench,
 ) -> None:
     before = len(shared.effects)
     async with talking(shared, "elsewhere") as talk:
-        await talk.say("deploy")
+        await talk.say("both")
         workflow = await talk.workflow()
         no = {"q1": {"status": "declined"}}
         assert await workflow.execute_update("agui_bridge_answer", no) == no
         with pytest.raises(WorkflowUpdateFailedError):
             await workflow.execute_update("agui_bridge_answer", {"q1": {"status": "approved"}})
-        await talk.answer({"approved": True})
+        await talk.answer({"approved": True}, {"approved": True})
         assert code_of(talk)[0] == "INTERRUPT_EXPIRED"
         assert shared.effects[before:] == []
+        await eventually(talk.asked)
+        await talk.decide({"approved": True})
+        assert shared.effects[before:] == [{"version": "v2-b"}]
 
 
 async def test_the_same_update_is_taken_once_and_says_what_stands(shared: Bench) -> None:
@@ -139,9 +161,7 @@ async def test_the_same_update_is_taken_once_and_says_what_stands(shared: Bench)
             stands = await workflow.execute_update("agui_bridge_answer", yes, id="answer q1")
             assert stands == yes
         other = {"q1": {"status": "declined"}}
-        assert (
-            await workflow.execute_update("agui_bridge_answer", other, id="answer q1") == yes
-        )
+        assert await workflow.execute_update("agui_bridge_answer", other, id="answer q1") == yes
         await workflow.result()
         assert shared.effects[before:] == [{"version": "v7"}]
 
@@ -165,3 +185,98 @@ async def test_a_stop_cancels_the_workflow(shared: Bench) -> None:
     finally:
         await bridge.aclose()
     assert shared.effects[before:] == []
+
+
+async def _runs(talk: Talk) -> bool:
+    try:
+        return await talk.status() == "RUNNING"
+    except RPCError:
+        return False
+
+
+async def test_a_message_amid_its_work_is_refused_and_the_work_goes_on(shared: Bench) -> None:
+    before = len(shared.effects)
+    async with talking(shared, "amid", patience=0.3) as talk:
+        assert "goes on" in await talk.say("later v8")
+        await talk.say("hello")
+        assert code_of(talk)[0] == "UPSTREAM_ERROR"
+        await eventually(talk.asked)
+        await talk.decide({"approved": True})
+        assert shared.effects[before:] == [{"version": "v8"}]
+
+
+async def test_a_workflow_may_wait_for_the_next_message(shared: Bench) -> None:
+    async with talking(shared, "chats") as talk:
+        assert await talk.say("chat") == "What is it?"
+        assert await talk.say("tea") == "You said tea. "
+        assert await talk.say("cake") == "You said cake. "
+        assert await talk.say("bye") == ""
+        assert talk.events[-1]["result"] == "bye"
+        assert await talk.say("hello") == "Hello.", "the next one starts another"
+
+
+async def test_one_that_waits_where_an_answer_is_asked_anew_is_cancelled(shared: Bench) -> None:
+    async with talking(shared, "anew") as talk:
+        await talk.say("chat")
+        first = (await (await talk.workflow()).describe()).run_id
+        again = [{"id": "u1", "role": "user", "content": "chat"}]
+        assert await talk.send(messages=again) == "What is it?"
+        client = await Client.connect(shared.server.address)
+        handle = client.get_workflow_handle((await talk.workflow()).id, run_id=first)
+        found = (await handle.describe()).status
+        assert found is not None and found.name == "CANCELED"
+
+
+async def test_one_that_continues_as_new_is_heard_from_there(shared: Bench) -> None:
+    before = len(shared.effects)
+    async with talking(shared, "again") as talk:
+        await talk.say("again")
+        assert talk.asks, "what the last run asks is asked"
+        await talk.answer({"approved": True})
+        assert talk.events[-1]["outcome"]["type"] == "success"
+    assert shared.effects[before:] == [{"version": "last"}]
+
+
+async def test_a_question_that_has_expired_is_told_to_be_that(shared: Bench) -> None:
+    before = len(shared.effects)
+    async with talking(shared, "expires") as talk:
+        await talk.say("brief")
+        (ask,) = talk.asks
+        assert ask["expiresAt"]
+        await eventually(lambda: _has_ended(talk))
+        await talk.answer({"approved": True})
+        assert code_of(talk)[0] == "INTERRUPT_EXPIRED"
+    assert shared.effects[before:] == []
+
+
+async def test_nothing_of_the_credentials_is_in_what_temporal_keeps(shared: Bench) -> None:
+    async with talking(shared, "keys", api_key="sk-secret", tls=False) as talk:
+        await talk.say("deploy")
+        history = await (await talk.workflow()).fetch_history()
+        assert "sk-secret" not in history.to_json()
+        assert "sk-secret" not in str(talk.events)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"timeout": 0}, "above 0"),
+        ({"tls": {"cert": "x"}}, "cert"),
+        ({"input": 3}, "function"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        TemporalWorkflow("W", task_queue="q", **options)
+
+
+async def test_a_certificate_that_is_not_there_is_told_by_its_path(tmp_path: Path) -> None:
+    named = {"client_cert": str(tmp_path / "none.pem")}
+    bridge = Bridge("memory:", telemetry=False)
+    bridge.add("agent", TemporalWorkflow("W", task_queue="q", tls=named))
+    talk = Conversation(bridge, "agent")
+    try:
+        await talk.say("hello")
+    finally:
+        await bridge.aclose()
+    assert talk.events[-1]["type"] == "RUN_ERROR"
