@@ -47,6 +47,7 @@ class TemporalWorkflow:
             which are files, and `domain`.
         input: what the workflow begins with, as a function from the `Run`; by default an object
             with the message and the conversation.
+        execution_timeout: seconds after which Temporal ends a workflow; None: never.
         timeout: seconds that a request to Temporal may take. Where a worker has died, Temporal
             itself finds another one only after 10 seconds.
         patience: seconds for which a run waits for the next thing that the workflow tells, and an
@@ -72,17 +73,18 @@ class TemporalWorkflow:
         api_key: str | None = None,
         tls: bool | Mapping[str, str] | None = None,
         input: InputOption | None = None,
+        execution_timeout: float | None = None,
         timeout: float = 15.0,
         patience: float = 30.0,
     ) -> None:
-        if timeout <= 0 or patience <= 0:
-            raise ConfigurationError("timeout and patience: must be above 0.")
+        if min(timeout, patience, execution_timeout or 1) <= 0:
+            raise ConfigurationError("timeout, patience, execution_timeout: must be above 0.")
         if isinstance(tls, Mapping) and (unknown := set(tls) - _TLS):
             raise ConfigurationError(f"tls: {sorted(unknown)} are none of {sorted(_TLS)}.")
         found = import_object(input) if isinstance(input, str) else input
         if found is not None and not callable(found):
             raise ConfigurationError(f"input should be a function from the Run, not {found!r:.80}.")
-        self._options = Options(workflow, task_queue, found, patience)
+        self._options = Options(workflow, task_queue, found, execution_timeout, patience)
         self._client = client
         self._address = address
         self._namespace = namespace

@@ -97,15 +97,23 @@ class Server:
         return Standing(found.run_id, found.raw_info.first_run_id or found.run_id, status)
 
     async def start(
-        self, kind: str, queue: str, workflow: str, given: Json, trace: Mapping[str, str]
+        self,
+        kind: str,
+        given: Json,
+        *,
+        queue: str,
+        workflow: str,
+        limit: float | None,
+        trace: Mapping[str, str],
     ) -> None:
         """Start a workflow that does not run.
 
         Args:
             kind: the workflow's type.
+            given: its argument.
             queue: the task queue.
             workflow: its id.
-            given: its argument.
+            limit: seconds after which Temporal ends it.
             trace: headers of the trace.
 
         Raises:
@@ -114,7 +122,12 @@ class Server:
         """
         try:
             await self._client.start_workflow(
-                kind, given, id=workflow, task_queue=queue, **self._sent(trace)
+                kind,
+                given,
+                id=workflow,
+                task_queue=queue,
+                execution_timeout=None if limit is None else timedelta(seconds=limit),
+                **self._sent(trace),
             )
         except WorkflowAlreadyStartedError as error:
             raise Refused("Another workflow runs for this conversation.") from error

@@ -84,6 +84,7 @@ class Options:
     workflow: str
     task_queue: str
     input: Callable[[Run], Json | Awaitable[Json]] | None
+    limit: float | None
     patience: float
 
 
@@ -211,7 +212,12 @@ class Turn:
         run.check_lease()
         try:
             await self._server.start(
-                options.workflow, options.task_queue, self._workflow, given, self._trace
+                options.workflow,
+                given,
+                queue=options.task_queue,
+                workflow=self._workflow,
+                limit=options.limit,
+                trace=self._trace,
             )
         except Refused:
             self._place = None
@@ -363,9 +369,14 @@ class Turn:
                 standing = await self._standing(last=clock() >= until)
                 if standing is None:
                     continue
-                state, ends = None, not standing.runs
-                with contextlib.suppress(NotDelivered):
+                ends = not standing.runs
+                try:
                     state = await self._state(self._place)
+                except NotDelivered:
+                    # Without a worker this takes long, and it may have ended meanwhile.
+                    state = None
+                    standing = await self._standing(last=False) or standing
+                    ends = not standing.runs
                 if state is not None:
                     place = self._place.at(state.run)
                     self._place = place.having_heard(state)

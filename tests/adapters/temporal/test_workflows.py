@@ -9,52 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from temporalio.client import Client, WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.client import Client, WorkflowUpdateFailedError
 from temporalio.service import RPCError
 
-from agui_bridge import Bridge, Principal, Settings
+from agui_bridge import Bridge, Settings
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge_temporal import TemporalWorkflow
-from agui_bridge_temporal.told import workflow_of
 from tests.adapters.temporal.bench import Bench
+from tests.adapters.temporal.talk import Talk
 from tests.docs.pages import Conversation
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
-
-
-class Talk(Conversation):
-    """A conversation, and the workflow that it is with."""
-
-    def __init__(self, bridge: Bridge, bench: Bench, thread: str) -> None:
-        super().__init__(bridge, "agent", thread)
-        self._address = bench.server.address
-
-    async def workflow(self) -> WorkflowHandle[Any, Any]:
-        """The workflow, as Temporal has it."""
-        client = await Client.connect(self._address)
-        return client.get_workflow_handle(workflow_of(Principal().scope, "agent", self.thread))
-
-    async def send(self, **members: Any) -> str:
-        """Send an input as it stands."""
-        return await self._send(**members)
-
-    async def asked(self) -> list[str]:
-        """The ids of what is asked, whoever's run asked it."""
-        engine = await self._bridge.open()
-        key = ThreadKey(Principal().scope, "agent", self.thread)
-        return [ask.id for ask in (await engine.store.load(key)).waiting]
-
-    async def decide(self, payload: Any) -> str:
-        """Answer the one that is asked."""
-        (id,) = await self.asked()
-        entry = {"interruptId": id, "status": "resolved", "payload": payload}
-        return await self._send(resume=[entry])
-
-    async def status(self) -> str:
-        found = (await (await self.workflow()).describe()).status
-        return "" if found is None else found.name
 
 
 @asynccontextmanager
@@ -105,6 +71,15 @@ async def test_one_that_fails_is_told_as_that_without_its_words(shared: Bench) -
         assert await talk.say("hello") == "Hello.", "the next message starts another one"
 
 
+async def test_one_that_takes_too_long_is_told_as_that(shared: Bench) -> None:
+    async with talking(shared, "limit", execution_timeout=1.0) as talk:
+        await talk.say("limit")
+        assert code_of(talk) == (
+            "UPSTREAM_ERROR",
+            "The workflow took longer than it may, and Temporal has ended it.",
+        )
+
+
 @pytest.mark.parametrize(
     ("ends", "told"),
     [
@@ -115,6 +90,7 @@ async def test_one_that_fails_is_told_as_that_without_its_words(shared: Bench) -
 async def test_one_that_is_ended_at_temporal_is_told_as_that(
     shared: Bench, ends: str, told: str
 ) -> None:
+    before = len(shared.effects)
     async with talking(shared, ends) as talk:
         await talk.say("deploy")
         workflow = await talk.workflow()
@@ -124,7 +100,7 @@ async def test_one_that_is_ended_at_temporal_is_told_as_that(
         assert code_of(talk)[0] == "INTERRUPT_EXPIRED"
         await talk.say("hello")
         assert told in str(talk.events)
-    assert {"version": "v2"} not in shared.effects[-1:]
+    assert shared.effects[before:] == []
 
 
 async def _has_ended(talk: Talk) -> bool:

@@ -1,0 +1,53 @@
+"""A conversation with a workflow, seen from both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from temporalio.client import Client, WorkflowHandle
+
+from agui_bridge import Bridge, Principal
+from agui_bridge.protocol.threads.records import ThreadKey
+from agui_bridge_temporal.told import workflow_of
+from tests.adapters.temporal.bench import Bench
+from tests.docs.pages import Conversation
+
+
+class Talk(Conversation):
+    """A conversation, and the workflow that it is with."""
+
+    def __init__(self, bridge: Bridge, bench: Bench, thread: str) -> None:
+        super().__init__(bridge, "agent", thread)
+        self._address = bench.server.address
+
+    async def workflow(self) -> WorkflowHandle[Any, Any]:
+        """The workflow, as Temporal has it."""
+        client = await Client.connect(self._address)
+        return client.get_workflow_handle(workflow_of(Principal().scope, "agent", self.thread))
+
+    async def send(self, **members: Any) -> str:
+        """Send an input as it stands."""
+        return await self._send(**members)
+
+    async def asked(self) -> list[str]:
+        """The ids of what is asked, whoever's run asked it."""
+        engine = await self._bridge.open()
+        key = ThreadKey(Principal().scope, "agent", self.thread)
+        return [ask.id for ask in (await engine.store.load(key)).waiting]
+
+    async def shown(self) -> str:
+        """The conversation, as its clients have it."""
+        engine = await self._bridge.open()
+        key = ThreadKey(Principal().scope, "agent", self.thread)
+        loaded = await engine.store.load(key, messages=True)
+        return str([stored.message for stored in loaded.messages])
+
+    async def decide(self, payload: Any) -> str:
+        """Answer the one that is asked."""
+        (id,) = await self.asked()
+        entry = {"interruptId": id, "status": "resolved", "payload": payload}
+        return await self._send(resume=[entry])
+
+    async def status(self) -> str:
+        found = (await (await self.workflow()).describe()).status
+        return "" if found is None else found.name
