@@ -14,7 +14,7 @@ from packaging.version import Version
 ROOT = Path(__file__).parent.parent
 EXTRAS = (
     *("adk", "agent-framework", "agno", "claude", "langgraph", "langgraph-server", "llama-index"),
-    *("openai-agents", "pydantic-ai", "strands"),
+    *("openai-agents", "pydantic-ai", "strands", "temporal"),
 )
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from temporalio import workflow
 
+__all__ = ["ConversationWorkflow", "Decision"]
+
 _MOST_TOLD = 200
 """Things that one query gives at most: what a query gives is bounded at Temporal."""
 

@@ -49,6 +49,8 @@ PACKAGES: Final = (
     "agui_bridge_pydantic_ai",
     "agui_bridge_strands",
     "agui_bridge_superagent",
+    "agui_bridge_temporal",
+    "agui_bridge_temporal.workflow",
     "agui_bridge_webhook",
 )
 """Whatever a page or an example imports, and what authors of adapters and stores implement."""

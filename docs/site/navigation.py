@@ -33,6 +33,7 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("SuperAgent", "superagent.md"),
         ("A2A agents", "a2a.md"),
         ("Workflow tools: n8n", "webhook.md"),
+        ("Temporal", "temporal.md"),
         ("Coding agents (ACP)", "acp-agents.md"),
         ("Any AG-UI endpoint", "proxy.md"),
         ("Functions", "function-agents.md"),

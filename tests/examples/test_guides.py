@@ -176,6 +176,7 @@ def test_the_readme_lists_every_example() -> None:
         "stop_and_continue",
         "strands",
         "tanstack-ai",
+        "temporal",
         "third_party_adapter",
     }
     assert set(PRINTED) == set(listed) - told_otherwise
