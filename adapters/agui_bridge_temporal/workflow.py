@@ -71,7 +71,7 @@ class ConversationWorkflow:
         @workflow.defn
         class OrderWorkflow(ConversationWorkflow):
             @workflow.run
-            async def run(self, start: dict) -> str:
+            async def run(self, start: dict[str, Any]) -> str:
                 decision = await self.approve("order", {"item": start["message"]})
                 if not decision.approved:
                     return "Nothing was ordered."

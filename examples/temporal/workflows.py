@@ -5,6 +5,7 @@ It imports nothing of the bridge but `agui_bridge_temporal.workflow`: the rest i
 
 import os
 from datetime import timedelta
+from typing import Any
 
 from temporalio import activity, workflow
 
@@ -22,7 +23,7 @@ def order(item: str) -> str:
 @workflow.defn
 class OrderWorkflow(ConversationWorkflow):
     @workflow.run
-    async def run(self, start: dict) -> str:
+    async def run(self, start: dict[str, Any]) -> str:
         self.tell(f"I look for {start['message']}. ")
         size = await self.ask("Which size?", {"enum": ["S", "M", "L"]})
         item = f"{start['message']} in {size.payload}"

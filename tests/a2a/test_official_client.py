@@ -38,7 +38,7 @@ def said(text: str, **more: str) -> Any:
     return message([helpers.new_text_part(text)], **more)
 
 
-def message(parts: list[Any], **more: str) -> Any:
+def message(parts: list[Any], **more: Any) -> Any:
     made = pb.Message(message_id=uuid.uuid4().hex, role=pb.Role.ROLE_USER, parts=parts, **more)
     return pb.SendMessageRequest(message=made)
 
