@@ -4,8 +4,8 @@
 
     bridge.add("orders", TemporalWorkflow("OrderWorkflow", task_queue="orders"))
 
-Source: Temporal's workflows, queries and updates, as temporalio has them. Needs the extra
-`temporal`.
+Source: Temporal's workflows, queries and updates, as temporalio has them, which the extra of
+Temporal's name brings.
 """
 
 from __future__ import annotations

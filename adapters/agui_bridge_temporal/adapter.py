@@ -37,7 +37,7 @@ class TemporalWorkflow:
     At most one runs for each scope, agent and thread.
 
     Args:
-        workflow: its type, such as `OrderWorkflow`.
+        workflow: its type: in Python the name of its class, unless it says another one.
         task_queue: of its workers.
         client: Temporal's own `Client`, where it needs more than the following, such as a codec.
         address: `host:port` of Temporal.

@@ -182,7 +182,11 @@ class ConversationWorkflow:
 
     @workflow.query(name="agui_bridge_told")
     def agui_bridge_told(self, offset: int) -> dict[str, Any]:
-        """What was told from an offset on, and what is asked now."""
+        """What was told from an offset on, and what is asked now.
+
+        Args:
+            offset: how much of what was told is known.
+        """
         talk, info = self._conversation, workflow.info()
         return {
             "run": info.run_id,
@@ -195,7 +199,11 @@ class ConversationWorkflow:
 
     @workflow.update(name="agui_bridge_answer")
     def agui_bridge_answer(self, answers: dict[str, dict[str, Any]]) -> dict[str, Any]:
-        """Take the answers to all that was asked at once; gives those that stand."""
+        """Take the answers to all that was asked at once; gives those that stand.
+
+        Args:
+            answers: by the ids of the questions.
+        """
         self._conversation.decided.update(answers)
         return answers
 
@@ -208,5 +216,9 @@ class ConversationWorkflow:
 
     @workflow.update(name="agui_bridge_say")
     def agui_bridge_say(self, said: dict[str, Any]) -> None:
-        """Take the next message."""
+        """Take the next message.
+
+        Args:
+            said: the message, who said it, and what clients forward.
+        """
         self._conversation.heard.append(said)

@@ -73,7 +73,7 @@ FRAMEWORKS: Final = (
     Framework("SuperAgent", "superagent", "superagent"),
     Framework("A2A agents", "a2a", "a2a"),
     Framework("Workflow tools: n8n", "webhook", "webhook"),
-    Framework("Temporal", "temporal", "temporal", "temporal", "temporalio"),
+    Framework("Temporal", "temporal", "temporal"),
     Framework("ACP agents: Codex, Gemini, Claude Code", "acp", "acp-agents"),
 )
 
