@@ -8,6 +8,7 @@ Once that has come the workflow says so: whoever sent it knows that it counted.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import Mapping
@@ -15,7 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from ag_ui.core import BaseEvent
-from dbos import DBOS, StepOptions
+from dbos import DBOS, StepOptions, error as faults
+from dbos._context import current_owner_xid
+from dbos._dbos import _get_dbos_instance
 from pydantic import TypeAdapter
 
 from agui_bridge.protocol.threads.records import Json
@@ -175,6 +178,7 @@ def _wait(asked: dict[str, Json], expires_in: float | None) -> Reply:
     name = DBOS.run_step(_NAMING, _new_name)
     DBOS.write_stream(STREAM, _put(name, asked, expires_in))
     heard = DBOS.recv(name, timeout_seconds=_patience(expires_in))
+    _go_on()
     reply = _reply(name, heard)
     DBOS.write_stream(STREAM, {"kind": "heard", "id": name, "status": reply.status})
     return reply
@@ -184,9 +188,24 @@ async def _wait_async(asked: dict[str, Json], expires_in: float | None) -> Reply
     name = await DBOS.run_step_async(_NAMING, _new_name)
     await DBOS.write_stream_async(STREAM, _put(name, asked, expires_in))
     heard = await DBOS.recv_async(name, timeout_seconds=_patience(expires_in))
+    await asyncio.to_thread(_go_on)
     reply = _reply(name, heard)
     await DBOS.write_stream_async(STREAM, {"kind": "heard", "id": name, "status": reply.status})
     return reply
+
+
+def _go_on() -> None:
+    """Let an execution go no further whose workflow was given to another one while it waited.
+
+    Both wake at a message. DBOS lets one take it, and then reads to the other what was recorded of
+    that: it would begin the step that follows beside the first.
+    """
+    workflow = DBOS.workflow_id
+    assert workflow is not None, "DBOS takes messages within workflows alone"
+    owner = _get_dbos_instance()._sys_db.get_workflow_owner(workflow)
+    if owner != current_owner_xid(workflow):
+        # DBOS has it end, with the outcome of the other.
+        raise faults.DBOSWorkflowConflictIDError(workflow)
 
 
 def _new_name() -> str:

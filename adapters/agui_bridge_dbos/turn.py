@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeVar
 
 from ag_ui.core import Event, StepFinishedEvent, StepStartedEvent, ToolCallResultEvent
-from dbos import WorkflowStatus, WorkflowStatusString
-from dbos._error import DBOSException, DBOSNonExistentWorkflowError, DBOSStreamTimeoutError
+from dbos import WorkflowStatus, WorkflowStatusString, error as faults
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 from sqlalchemy.exc import SQLAlchemyError
@@ -32,6 +31,8 @@ _T = TypeVar("_T")
 logger = logging.getLogger(__name__)
 
 _STEP: Final = "start"
+# A timeout is an OSError, too.
+_AWAY: Final = (SQLAlchemyError, faults.DBOSException, OSError)
 _LOOK: Final = 0.1
 """Seconds between two looks whether a process has taken a workflow."""
 
@@ -57,7 +58,8 @@ _UNKNOWN: Final = (
     "The workflow may have the answer: whether it acts on it is unknown, and the answer is not "
     "sent again. What it tells is told here."
 )
-_WENT_ON: Final = "The workflow waits for this answer no more. It was not given it."
+_NOT_GIVEN: Final = "It was not given the answer."
+_WENT_ON: Final = f"The workflow waits for this answer no more. {_NOT_GIVEN}"
 _AT_WORK: Final = (
     "The workflow is still at work on what was said before, and was not given this message. Wait "
     "until it has told its end, or stop this conversation and send the message again."
@@ -110,7 +112,7 @@ async def has_news(workflows: Workflows, place: Place) -> bool:
     status = await workflows.status(place.workflow)
     if status is None or status.status not in LIVE:
         return True
-    with contextlib.suppress(DBOSStreamTimeoutError):
+    with contextlib.suppress(faults.DBOSStreamTimeoutError):
         async with contextlib.aclosing(workflows.told(place.workflow, place.offset, 0)) as told:
             async for _ in told:
                 return True
@@ -174,8 +176,10 @@ class Turn:
                         return
             if self._place is not None:
                 raise UpstreamError(_AT_WORK)
-            # What failed is told; the message is for the next one.
-            self._failure = None
+            if self._failure is not None:
+                # The message is for the next one.
+                yield self._failure
+                self._failure = None
         async with contextlib.aclosing(self._begin()) as items:
             async for item in items:
                 yield item
@@ -203,7 +207,7 @@ class Turn:
         run = self._run
         try:
             await self._within(self._workflows.reach())
-        except Exception as error:
+        except _AWAY as error:
             raise NotDelivered(_UNREACHED) from error
         # Stored before what is yielded is told: of a run that dies after this, it is looked for.
         self._place = Place(f"{run.agent}-{run.mint()}")
@@ -232,11 +236,15 @@ class Turn:
         assert run.resume is not None
         (decision,) = run.resume.decisions.values()
         self._place = asked
-        waits = await self._find(asked)
-        if not waits and not isinstance(decision, Cancel):
+        status = await self._find(asked)
+        if status is None and not isinstance(decision, Cancel):
             run.not_begun = [asked.call] if asked.call else []
             raise Gone(_WENT_ON)
-        if waits:
+        if status is not None and status.status in _ENDS:
+            self._place = None
+            run.not_begun = [asked.call] if asked.call else []
+            raise Gone(f"{_ENDS[status.status]} {_NOT_GIVEN}")
+        if status is not None:
             await run.check_stop()
             if run.stop.requested:
                 # Nothing begins after a stop. The next run hears that the question is closed.
@@ -252,8 +260,11 @@ class Turn:
             async for item in items:
                 yield item
 
-    async def _find(self, asked: Place) -> bool:
-        """See to it that a living process has the workflow; whether it waits for the answer.
+    async def _find(self, asked: Place) -> WorkflowStatus | None:
+        """See to it that a living process has the workflow.
+
+        Returns:
+            How it stands: it waits for the answer, or has failed. None where it went on.
 
         Raises:
             NotDelivered: none takes it, or the database does not answer.
@@ -264,11 +275,14 @@ class Turn:
         try:
             while True:
                 status = await self._within(self._workflows.status(asked.workflow))
-                if status is None or status.status not in LIVE:
-                    return False
+                if status is None or status.status in _ENDS:
+                    return status
+                if status.status not in LIVE:
+                    return None
                 if status.status not in WAITING:
                     if given_back or self._workflows.is_here(status):
-                        return not await self._within(has_news(self._workflows, asked))
+                        went_on = await self._within(has_news(self._workflows, asked))
+                        return None if went_on else status
                     await self._within(self._workflows.give_back(status))
                     given_back = True
                 else:
@@ -279,8 +293,7 @@ class Turn:
                 await asyncio.sleep(_LOOK)
                 await self._run.check_stop()
                 self._run.check_lease()
-        except (SQLAlchemyError, DBOSException, OSError) as error:
-            # A timeout is an OSError, too.
+        except _AWAY as error:
             raise NotDelivered(_UNREACHED) from error
 
     async def _send(self, asked: Place, decision: Decision) -> None:
@@ -301,13 +314,13 @@ class Turn:
                         yield one
                         if isinstance(one, Pause):
                             return
-        except DBOSStreamTimeoutError:
+        except faults.DBOSStreamTimeoutError:
             if self.place.call is not None:
                 yield self._result(_SENT if self.place.question else _APPROVED)
             if seconds:
                 yield _goes_on(await self._workflows.status(place.workflow))
             return
-        except DBOSNonExistentWorkflowError:
+        except faults.DBOSNonExistentWorkflowError:
             self._place = None
             self._failure = _GONE
             return

@@ -18,12 +18,20 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Final
 
-from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, WorkflowStatusString
+from dbos import (
+    DBOS,
+    DBOSClient,
+    SetWorkflowID,
+    WorkflowStatus,
+    WorkflowStatusString,
+    error as faults,
+)
 
 # Public functions give a workflow back whatever has become of it: one that was cancelled lived on.
 from dbos._dbos import _get_dbos_instance
 from dbos._utils import INTERNAL_QUEUE_NAME
 
+from agui_bridge.errors import ConfigurationError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_dbos.telling import STREAM
 
@@ -123,8 +131,17 @@ class Here(Workflows):
                 await asyncio.to_thread(DBOS.start_workflow, self._function, *args, **kwargs)
 
     async def reach(self) -> None:
-        """Look whether DBOS was launched."""
-        self._database()
+        """Look whether DBOS was launched.
+
+        Raises:
+            ConfigurationError: it was not.
+        """
+        try:
+            self._database()
+        except faults.DBOSException as error:
+            raise ConfigurationError(
+                "DBOS is not launched in this process: call DBOS.launch() before the bridge serves."
+            ) from error
 
     def is_here(self, status: WorkflowStatus) -> bool:
         """Whether it is this process', by its name and its application's version."""

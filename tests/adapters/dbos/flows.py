@@ -5,6 +5,7 @@ Each execution of a step that acts is a line of the file of effects.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -34,8 +35,9 @@ def _note(effect: Any) -> None:
 
 @DBOS.step()
 async def deploy(version: str) -> str:
-    """Deploy a version."""
+    """Deploy a version; it takes a moment."""
     _note({"version": version})
+    await asyncio.sleep(0.2)
     return "deployed"
 
 
