@@ -44,10 +44,10 @@ DOJO ?=
 DOJO_ARGS ?=
 ORDINARY := --ignore=tests/e2e -m "not soak" $(PARALLEL)
 # What needs the group `frameworks`, which wants newer versions than the oldest ones allowed.
-FRAMEWORK_TESTS := $(addprefix tests/adapters/,a2a adk agent_framework agno claude langgraph langgraph_server llama_index openai_agents pydantic_ai strands temporal test_a2ui.py test_application_words.py test_calls_by_code.py test_changed_calls.py test_earlier_notes.py test_endings.py test_file_handles.py test_forwarded_props.py test_frontend_errors.py test_frontend_results.py test_needs_input.py test_provider_clients.py test_questions_about_calls.py test_redactions.py test_refused_files.py test_repeated_call_ids.py test_signed_thoughts.py test_tool_events.py) \
+FRAMEWORK_TESTS := $(addprefix tests/adapters/,a2a adk agent_framework agno claude dbos langgraph langgraph_server llama_index openai_agents pydantic_ai strands temporal test_a2ui.py test_application_words.py test_calls_by_code.py test_changed_calls.py test_earlier_notes.py test_endings.py test_file_handles.py test_forwarded_props.py test_frontend_errors.py test_frontend_results.py test_needs_input.py test_provider_clients.py test_questions_about_calls.py test_redactions.py test_refused_files.py test_repeated_call_ids.py test_signed_thoughts.py test_tool_events.py) \
 	$(addprefix tests/engine/run/test_refused_,messages.py request.py) tests/servers/model/test_anthropic.py \
-	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py claude.py frameworks.py langgraph.py langgraph_server.py llama_index.py openai_agents.py pydantic_ai.py strands.py temporal.py) \
-	tests/a2a/test_official_client.py tests/mcp tests/mcp_server tests/http/test_mcp.py $(addprefix tests/docs/test_,mcp.py mcp_server.py) $(addprefix tests/examples/test_,claude_agent.py mcp_tools.py)
+	$(addprefix tests/docs/test_,adk.py agent_framework.py agno.py claude.py dbos.py frameworks.py langgraph.py langgraph_server.py llama_index.py openai_agents.py pydantic_ai.py strands.py temporal.py) \
+	tests/a2a/test_official_client.py tests/mcp tests/mcp_server tests/http/test_mcp.py $(addprefix tests/docs/test_,mcp.py mcp_server.py) $(addprefix tests/examples/test_,claude_agent.py dbos.py mcp_tools.py)
 # Where a dependency does the work: what is pure, what a framework does and what judges other servers
 # is the same with the oldest.
 LOWEST_TESTS := $(addprefix tests/,agents bridge channels cli client config engine http inbox otel protocol servers shapes stdio stores test_agent_file.py test_frozen.py test_logs.py test_media.py test_readme.py test_tool_gate.py) \

@@ -13,8 +13,8 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 EXTRAS = (
-    *("adk", "agent-framework", "agno", "claude", "langgraph", "langgraph-server", "llama-index"),
-    *("openai-agents", "pydantic-ai", "strands", "temporal"),
+    *("adk", "agent-framework", "agno", "claude", "dbos", "langgraph", "langgraph-server"),
+    *("llama-index", "openai-agents", "pydantic-ai", "strands", "temporal"),
 )
 
 

@@ -40,6 +40,7 @@ PACKAGES: Final = (
     "agui_bridge_agno",
     "agui_bridge_agui",
     "agui_bridge_claude",
+    "agui_bridge_dbos",
     "agui_bridge_langgraph",
     "agui_bridge_langgraph_server",
     "agui_bridge_llama_index",

@@ -34,6 +34,8 @@ SECTIONS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         ("A2A agents", "a2a.md"),
         ("Workflow tools: n8n", "webhook.md"),
         ("Temporal", "temporal.md"),
+        ("DBOS workflows", "dbos.md"),
+        ("Restate services", "restate.md"),
         ("Coding agents (ACP)", "acp-agents.md"),
         ("Any AG-UI endpoint", "proxy.md"),
         ("Functions", "function-agents.md"),

@@ -160,6 +160,7 @@ def test_the_readme_lists_every_example() -> None:
         "claude_agent",
         "conformance",
         "copilotkit",
+        "dbos",
         "demo",
         "deploy_approval",
         "deployment",

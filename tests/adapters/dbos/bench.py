@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -99,6 +101,18 @@ class Worker:
     def lives(self) -> bool:
         """Whether it has not ended."""
         return self._process.is_alive()
+
+    def freeze(self) -> None:
+        """Stop the process where it is (SIGSTOP)."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on (SIGCONT)."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
 
     def kill(self) -> None:
         """End the process with SIGKILL."""

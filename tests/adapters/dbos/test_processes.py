@@ -26,6 +26,11 @@ def kept(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
         yield made
 
 
+ON_POSTGRES = pytest.mark.parametrize("kept", ["postgres"], indirect=True)
+ON_SQLITE = pytest.mark.parametrize("kept", ["sqlite"], indirect=True)
+"""Enough for what the database has no part in."""
+
+
 @pytest.fixture
 def workers(kept: Place) -> Iterator[Workers]:
     started: list[Worker] = []
@@ -106,6 +111,7 @@ def test_in_the_bridges_own_process_another_replica_takes_the_answer_and_the_wor
     assert kept.effects == [{"version": "v2"}]
 
 
+@ON_SQLITE
 def test_a_workflow_of_another_version_is_told_and_its_question_stands(
     kept: Place, workers: Workers, bridges: Bridges
 ) -> None:
@@ -122,6 +128,7 @@ def test_a_workflow_of_another_version_is_told_and_its_question_stands(
     assert kept.effects == [{"version": "v2"}]
 
 
+@ON_SQLITE
 def test_a_workflow_whose_worker_dies_in_a_step_is_told_as_silent_and_goes_on_with_the_next(
     kept: Place, workers: Workers, bridges: Bridges
 ) -> None:
@@ -132,3 +139,23 @@ def test_a_workflow_whose_worker_dies_in_a_step_is_told_as_silent_and_goes_on_wi
     workers("one")
     wait_until(lambda: kept.effects == [{"died": "once"}])
     wait_until(lambda: "Done." in str(bridge.thread("t")["messages"]), 30)
+
+
+@ON_POSTGRES
+def test_a_worker_that_stood_still_does_nothing_more_with_what_another_took(
+    kept: Place, workers: Workers, bridges: Bridges
+) -> None:
+    still, bridge = workers("one"), bridges()
+    (interrupt,) = bridge.send("t", "deploy").interrupts
+    still.freeze()
+    workers("two")
+    answering = threading.Thread(
+        target=bridge.send, args=("t",), kwargs={"resume": [approve(interrupt)]}
+    )
+    answering.start()
+    wait_until(lambda: kept.effects, 30)
+    # It wakes while the other one acts.
+    still.thaw()
+    answering.join()
+    assert bridge.send("t", "hello").outcome == "success"
+    assert kept.effects == [{"version": "v2"}]
