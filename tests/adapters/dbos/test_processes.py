@@ -89,7 +89,7 @@ def test_a_question_outlives_bridge_and_worker_and_five_answers_count_once(
     worker.kill()
     first.kill()
     # Nobody has the workflow, and nothing is sent to it: the question stands.
-    one, other = bridges(patience=2.0), bridges()
+    one, other = bridges(patience=6.0), bridges()
     away = one.send("t", resume=[approve(interrupt)])
     assert (away.code, kept.effects) == ("UPSTREAM_ERROR", [])
     # Another process takes it, not the one that had it.
@@ -115,7 +115,7 @@ def test_in_the_bridges_own_process_another_replica_takes_the_answer_and_the_wor
 def test_a_workflow_of_another_version_is_told_and_its_question_stands(
     kept: Place, workers: Workers, bridges: Bridges
 ) -> None:
-    old, bridge = workers("one", version="1"), bridges(patience=2.0)
+    old, bridge = workers("one", version="1"), bridges(patience=6.0)
     (interrupt,) = bridge.send("t", "deploy").interrupts
     old.kill()
     workers("two", version="2")
