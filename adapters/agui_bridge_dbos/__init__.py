@@ -1,6 +1,7 @@
 """Workflows of DBOS behind AG-UI, in this process or with workers of their own.
 
-A workflow tells and asks people with `say`, `ask` and `approve`, and their `_async` twins.
+A workflow tells and asks people with `say`, `ask` and `approve`, one that is `async` with
+`say_async`, `ask_async` and `approve_async`.
 Needs the extra `dbos`.
 """
 

@@ -7,7 +7,7 @@ Nobody can see whether another process lives. So the workflow is given back to i
 whoever is there takes it. That is safe while it waits: DBOS takes no message, step or result from
 an execution that is not the workflow's any more.
 
-Source: dbos 3.4, `_sys_db.py`: `reenqueue_for_recovery`, `_check_owner_txn`, `recv_consume`.
+Source: the system database of dbos 3.4, which keeps who owns a workflow.
 """
 
 from __future__ import annotations
