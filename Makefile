@@ -242,6 +242,7 @@ $(SITE_VENV)/.installed: docs/site/requirements.txt
 $(DOJO_VENV)/.installed: tests/dojo/requirements.txt pyproject.toml constraints.txt
 	@$(find_python); echo "Setting up $(DOJO_VENV) with $$($$python --version) and the frameworks' own servers"; \
 	rm -rf $(DOJO_VENV); "$$python" -m venv $(DOJO_VENV)
+	@$(DOJO_VENV)/bin/python -m pip install -qq -c constraints.txt pip
 	@$(DOJO_VENV)/bin/python -m pip install -qq -c constraints.txt -e '.[all]' --group frameworks
 	@$(DOJO_VENV)/bin/python -m pip install -qq --no-deps -r tests/dojo/requirements.txt
 	@touch $@
