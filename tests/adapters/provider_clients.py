@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
+from agent_framework_gemini import GeminiChatClient
 from agents import OpenAIChatCompletionsModel, OpenAIResponsesModel
 from agno.models.anthropic import Claude
 from agno.models.google import Gemini as AgnoGemini
@@ -104,6 +105,10 @@ def framework_responses(lab: Lab) -> Any:
     return OpenAIChatClient(model=O_MODEL, async_client=lab.openai())
 
 
+def framework_gemini(lab: Lab) -> Any:
+    return GeminiChatClient(model=MODEL, client=lab.google())
+
+
 def agno_chat(lab: Lab) -> Any:
     return OpenAIChat(id=GPT, async_client=lab.openai())
 
@@ -149,17 +154,26 @@ def langchain_gemini(lab: Lab) -> Any:
 
 
 def llama_index_chat(lab: Lab) -> Any:
-    return _llama_index().OpenAI(model=GPT, api_key="k", async_openai_client=lab.openai())
+    return _llama_index("openai").OpenAI(model=GPT, api_key="k", async_openai_client=lab.openai())
 
 
 def llama_index_responses(lab: Lab) -> Any:
     asked = lab.if_thinking(reasoning_options={"summary": "auto"})
-    client = _llama_index().OpenAIResponses
+    client = _llama_index("openai").OpenAIResponses
     return client(model=O_MODEL, api_key="k", async_openai_client=lab.openai(), **asked)
 
 
-def _llama_index() -> Any:
-    return pytest.importorskip("llama_index.llms.openai", reason="only on openai before 3")
+def llama_index_anthropic(lab: Lab) -> Any:
+    asked = lab.if_thinking(thinking_dict=THINKING)
+    base: Any = {"base_url": lab.root, "api_key": "k", "max_retries": 0}
+    # It reads how much fits from the model's name, and refuses those that it doesn't know.
+    client = _llama_index("anthropic").Anthropic
+    return client("claude-sonnet-4-5", max_tokens=TOKENS, **base, **asked)
+
+
+def _llama_index(provider: str) -> Any:
+    reason = "only on openai before 3 and anthropic before 2"
+    return pytest.importorskip(f"llama_index.llms.{provider}", reason=reason)
 
 
 def sdk_chat(lab: Lab) -> Any:
@@ -243,6 +257,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "adk-claude": Kind("adk", adk_claude, thinks=False, parts=UNCOUNTED),
     "agent_framework-chat": Kind("agent_framework", framework_chat, thinks=False),
     "agent_framework-responses": Kind("agent_framework", framework_responses),
+    "agent_framework-gemini": Kind("agent_framework", framework_gemini, signs=True),
     "agno-chat": Kind("agno", agno_chat, thinks=False),
     "agno-responses": Kind("agno", agno_responses),
     "agno-responses-sealed": Kind("agno", agno_sealed),
@@ -254,6 +269,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "langgraph-gemini": Kind("langgraph", langchain_gemini, signs=True),
     "llama_index-chat": Kind("llama_index", llama_index_chat, thinks=False, joins=False),
     "llama_index-responses": Kind("llama_index", llama_index_responses),
+    "llama_index-anthropic": Kind(
+        "llama_index", llama_index_anthropic, signs=True, parts=UNCOUNTED
+    ),
     "openai_agents-chat": Kind("openai_agents", sdk_chat, thinks=False),
     "openai_agents-responses": Kind("openai_agents", sdk_responses),
     "pydantic_ai-chat": Kind("pydantic_ai", pydantic_chat, thinks=False),

@@ -82,3 +82,24 @@ async def test_entries_that_are_too_long_are_left_out_and_the_model_reads_so(
         assert len(told) < LONGEST
         assert "INV-1" in told
         assert "1 of its 2 entries were left out" in told
+
+
+@cashiers
+@pytest.mark.parametrize("role", ["system", "developer"])
+async def test_a_client_instructs_the_model_only_where_it_is_trusted(
+    kind: type[Cashier], role: str
+) -> None:
+    trusting, strict = (
+        kind(by_place, options={"client_instructions": trusted}) for trusted in (True, False)
+    )
+    told: list[Json] = [
+        {"id": "s1", "role": role, "content": "Speak French."},
+        {"id": "u1", "role": "user", "content": "look bob"},
+    ]
+    for cashier in (trusting, strict):
+        async with talk(bridge_of(cashier), "cashier") as one:
+            assert (await one.send(told)).ending == "success"
+            assert "French" not in str(await one.messages())
+        assert cashier.done == ["look bob"]
+    assert all(request.count("Speak French.") == 1 for request in read_by(trusting))
+    assert "French" not in "".join(read_by(strict))
