@@ -223,9 +223,16 @@ class Reader:
 
 
 def _thought_in(raw: Any) -> str | None:
-    """What OpenAI's Responses add to a thought: LlamaIndex leaves it in the provider's event."""
+    """What OpenAI's Responses or Anthropic add to a thought.
+
+    LlamaIndex leaves it in the provider's event.
+    """
     told = _members(raw)
     kind = told.get("type")
+    if kind == "content_block_delta":
+        # Its client has the thought in the message, its agents look beside the message.
+        thought = _members(told.get("delta")).get("thinking")
+        return None if thought is None else str(thought)
     if kind == "response.reasoning_summary_part.added" and told.get("summary_index"):
         # The parts of a summary are paragraphs.
         return "\n\n"

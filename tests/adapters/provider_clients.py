@@ -154,26 +154,17 @@ def langchain_gemini(lab: Lab) -> Any:
 
 
 def llama_index_chat(lab: Lab) -> Any:
-    return _llama_index("openai").OpenAI(model=GPT, api_key="k", async_openai_client=lab.openai())
+    return _llama_index().OpenAI(model=GPT, api_key="k", async_openai_client=lab.openai())
 
 
 def llama_index_responses(lab: Lab) -> Any:
     asked = lab.if_thinking(reasoning_options={"summary": "auto"})
-    client = _llama_index("openai").OpenAIResponses
+    client = _llama_index().OpenAIResponses
     return client(model=O_MODEL, api_key="k", async_openai_client=lab.openai(), **asked)
 
 
-def llama_index_anthropic(lab: Lab) -> Any:
-    asked = lab.if_thinking(thinking_dict=THINKING)
-    base: Any = {"base_url": lab.root, "api_key": "k", "max_retries": 0}
-    # It reads how much fits from the model's name, and refuses those that it doesn't know.
-    client = _llama_index("anthropic").Anthropic
-    return client("claude-sonnet-4-5", max_tokens=TOKENS, **base, **asked)
-
-
-def _llama_index(provider: str) -> Any:
-    reason = "only on openai before 3 and anthropic before 2"
-    return pytest.importorskip(f"llama_index.llms.{provider}", reason=reason)
+def _llama_index() -> Any:
+    return pytest.importorskip("llama_index.llms.openai", reason="only on openai before 3")
 
 
 def sdk_chat(lab: Lab) -> Any:
@@ -269,9 +260,6 @@ KINDS: Final[Mapping[str, Kind]] = {
     "langgraph-gemini": Kind("langgraph", langchain_gemini, signs=True),
     "llama_index-chat": Kind("llama_index", llama_index_chat, thinks=False, joins=False),
     "llama_index-responses": Kind("llama_index", llama_index_responses),
-    "llama_index-anthropic": Kind(
-        "llama_index", llama_index_anthropic, signs=True, parts=UNCOUNTED
-    ),
     "openai_agents-chat": Kind("openai_agents", sdk_chat, thinks=False),
     "openai_agents-responses": Kind("openai_agents", sdk_responses),
     "pydantic_ai-chat": Kind("pydantic_ai", pydantic_chat, thinks=False),

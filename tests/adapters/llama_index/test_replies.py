@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Any, Final
 
 import pytest
+from anthropic.types import RawContentBlockDeltaEvent, SignatureDelta, TextDelta, ThinkingDelta
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, TextBlock, ToolCallBlock
 from llama_index.core.llms.llm import ToolSelection
@@ -137,6 +138,25 @@ async def test_thoughts_that_only_the_providers_events_hold_are_told_before_the_
         kept = [(m["role"], m["content"]) for m in await one.messages() if m["role"] != "user"]
     assert _told(ended) == "It is late.\n\nI go."
     assert kept == [("reasoning", "It is late.\n\nI go."), ("assistant", "Bye.")]
+
+
+async def test_thoughts_that_anthropics_client_has_in_its_messages_are_told_before_the_text() -> (
+    None
+):
+    def piece(delta: Any) -> dict[str, Any]:
+        return dict(RawContentBlockDeltaEvent(delta=delta, index=0, type="content_block_delta"))
+
+    thoughts = [ThinkingDelta(thinking=one, type="thinking_delta") for one in ("It is ", "late.")]
+    pieces = [
+        *(said(raw=piece(thought)) for thought in thoughts),
+        said(raw=piece(SignatureDelta(signature="s", type="signature_delta"))),
+        said("Bye.", raw=piece(TextDelta(text="Bye.", type="text_delta"))),
+    ]
+    async with talk(agent_of(Client(pieces), []), "cashier") as one:
+        ended = await one.say("go")
+        kept = [(m["role"], m["content"]) for m in await one.messages() if m["role"] != "user"]
+    assert _told(ended) == "It is late."
+    assert kept == [("reasoning", "It is late."), ("assistant", "Bye.")]
 
 
 def _told(stream: Stream) -> str:
