@@ -60,6 +60,7 @@ class AgentCall:
             where a decision on that serves this one.
         told: all that the agent has said of it, the newest of each member.
         last: what the agent said of it last.
+        changes: what it would change in files, as the agent said last.
         shape: what it was shown as, or would have been: from then on it stays.
         shown: whether clients have it.
         answered: whether its result was told.
@@ -70,6 +71,7 @@ class AgentCall:
     id: str
     told: dict[str, Any] = field(default_factory=dict)
     last: Mapping[str, Any] = field(default_factory=dict)
+    changes: Sequence[Mapping[str, Any]] = ()
     shape: Shape | None = None
     shown: bool = False
     answered: bool = False
@@ -80,6 +82,9 @@ class AgentCall:
         """Note what the agent says of it."""
         self.last = update
         self.told.update((k, v) for k, v in update.items() if v not in (None, {}, []))
+        # A later update without them takes none back: what people read stays whole.
+        changes = [part for part in _list(update.get("content")) if part.get("type") == "diff"]
+        self.changes = changes or self.changes
 
     @property
     def over(self) -> bool:
@@ -111,14 +116,8 @@ class AgentCall:
     def likeness(self) -> str:
         """Equal for calls that were shown alike and would do the same."""
         shown, now = self.settle(), self.now
-        likeness = [shown.name, shown.args, now.name, now.args, self._changes]
+        likeness = [shown.name, shown.args, now.name, now.args, self.changes]
         return json.dumps(likeness, sort_keys=True)
-
-    @property
-    def _changes(self) -> Sequence[Mapping[str, Any]]:
-        """What it would change in files: what was said last of it, where anything was."""
-        content = _list(self.last.get("content", self.told.get("content")))
-        return [part for part in content if part.get("type") == "diff"]
 
     def preview(self, cwd: str) -> Preview | None:
         """What it would do, for people to read; None where its arguments are all that is known.
@@ -128,11 +127,11 @@ class AgentCall:
         Args:
             cwd: the folder that its agent works in.
         """
-        if changes := self._changes:
-            return _diff_of(changes)
+        command = None
         if self.told.get("kind") == "execute":
-            return _command_of(_mapping(self.told.get("rawInput")), cwd)
-        return None
+            command = _command_of(_mapping(self.told.get("rawInput")), cwd)
+        # Of a command its changes are a part, if that.
+        return command or (_diff_of(self.changes) if self.changes else None)
 
     @property
     def result(self) -> str:
@@ -172,8 +171,13 @@ def _diff_of(changes: Sequence[Mapping[str, Any]]) -> DiffPreview:
     paths = [str(change.get("path") or "?") for change in changes]
     is_cut, diff = False, ""
     for path, change in zip(paths, changes, strict=True):
+        old, new = change.get("oldText"), change.get("newText")
+        if not isinstance(new, str) or not isinstance(old, str | None):
+            # No version of the protocol has such a change: nobody can say what it does.
+            is_cut = True
+            break
         try:
-            one = DiffPreview.of(path, _side(change, "oldText"), _side(change, "newText"))
+            one = DiffPreview.of(path, old, new)
         except AgentMistake:
             # A file that is too long to be compared, or a path.
             is_cut = True
@@ -187,21 +191,24 @@ def _diff_of(changes: Sequence[Mapping[str, Any]]) -> DiffPreview:
     return DiffPreview([path[:LONGEST_PATH] for path in paths[:MOST_PATHS]], diff, is_cut)
 
 
-def _side(change: Mapping[str, Any], name: str) -> str | None:
-    text = change.get(name)
-    return text if isinstance(text, str) else None
-
-
 def _command_of(args: Mapping[str, Any], cwd: str) -> CommandPreview | None:
-    command = args.get("command")
-    if isinstance(command, list) and all(isinstance(part, str) for part in command):
-        command = shlex.join(command)
+    command, more = args.get("command"), args.get("args")
+    if isinstance(command, list):
+        command = shlex.join(command) if _are_words(command) else None
     if not isinstance(command, str) or not command:
         return None
+    if more:
+        if not isinstance(more, list) or not _are_words(more):
+            return None
+        command = f"{command} {shlex.join(more)}"
     told = (args[name] for name in _FOLDERS if isinstance(args.get(name), str) and args[name])
     folder = next(told, cwd)
     is_cut = len(command) > LONGEST_COMMAND or len(folder) > LONGEST_PATH
     return CommandPreview(command[:LONGEST_COMMAND], folder[:LONGEST_PATH], is_cut)
+
+
+def _are_words(parts: list[Any]) -> bool:
+    return all(isinstance(part, str) for part in parts)
 
 
 def _text_of(part: Mapping[str, Any]) -> str:

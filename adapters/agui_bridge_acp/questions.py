@@ -198,7 +198,7 @@ def _besides(call: AgentCall) -> dict[str, Json]:
         name: call.told[name] for name in ("kind", "locations") if call.told.get(name)
     }
     content = call.told.get("content")
-    if isinstance(content, list):
+    if isinstance(content, list) and call.told.get("kind") != "execute":
         content = [
             part for part in content if not isinstance(part, dict) or part.get("type") != "diff"
         ]

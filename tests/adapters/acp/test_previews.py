@@ -80,9 +80,39 @@ def test_the_change_is_the_one_that_was_told_last() -> None:
     announced = {"kind": "edit", "content": [first]}
     made = asked(announced, {"content": [then]}).preview("/work")
     assert isinstance(made, DiffPreview) and "+3\n" in made.diff and "+2\n" not in made.diff
-    # What a request leaves out stands as it was told; not what it says that there is none of.
-    assert asked(announced, {"title": "a"}).preview("/work") is not None
-    assert asked(announced, {"content": []}).preview("/work") is None
+
+
+TEXT = {"type": "content", "content": {"type": "text", "text": "Waiting for you."}}
+
+
+@pytest.mark.parametrize(
+    "later", [{"title": "a"}, {"content": None}, {"content": []}, {"content": [TEXT]}]
+)
+def test_what_an_update_does_not_say_again_is_still_read_and_still_counts(later: Told) -> None:
+    announced = {"kind": "edit", "rawInput": {"p": 1}, "content": [diff("a", "1\n", "2\n")]}
+    call = asked(announced, later)
+    made = call.preview("/work")
+    assert isinstance(made, DiffPreview) and "+2\n" in made.diff and not made.is_cut
+    other = {**announced, "content": [diff("a", "1\n", "3\n")]}
+    assert call.likeness != asked(other, later).likeness
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"oldText": "1\n"},
+        {},
+        {"oldText": "1\n", "newText": None},
+        {"oldText": "1\n", "newText": ["2"]},
+        {"oldText": 1, "newText": "2\n"},
+    ],
+)
+def test_a_change_that_says_not_what_becomes_of_the_file_is_approved_by_nobody(
+    change: Told,
+) -> None:
+    told = {"kind": "edit", "content": [{"type": "diff", "path": "a", **change}]}
+    made = asked(told).preview("/work")
+    assert isinstance(made, DiffPreview) and made.is_cut
 
 
 def test_calls_that_would_change_other_things_are_not_alike() -> None:
@@ -95,6 +125,14 @@ def test_calls_that_would_change_other_things_are_not_alike() -> None:
 
 
 # --- commands ---
+
+
+def test_a_command_comes_before_changes_and_has_all_its_words() -> None:
+    words = {"command": "git", "args": ["push", "--force", "a b"]}
+    told = {"kind": "execute", "rawInput": words, "content": [diff("a", "1\n", "1\n")]}
+    assert asked(told).preview("/work") == CommandPreview("git push --force 'a b'", "/work")
+    odd = {"kind": "execute", "rawInput": {"command": "git", "args": "--force"}}
+    assert asked(odd).preview("/work") is None
 
 
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=5).filter(any))
