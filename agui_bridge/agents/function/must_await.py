@@ -1,15 +1,17 @@
 """What `run.*` gives until it is awaited: neither true nor false, and noticed if it is dropped.
 
 `if run.confirm("Delete all?"):` without `await` would be true for every coroutine, and what people
-were to decide would be done unasked.
+were to decide would be done unasked. A call that is kept, and awaited later, is none the worse.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Coroutine, Generator
 from functools import partial
+from types import FrameType
 from typing import Any, NoReturn, TypeVar, cast
 
 from agui_bridge.errors import AgentMistake
@@ -55,10 +57,25 @@ class Unawaited(Coroutine[Any, Any, Any]):
         """Give it up."""
         self._running().close()
 
-    def __bool__(self) -> NoReturn:
-        """Refuse to be a condition."""
-        self.close()
-        raise self._mistake()
+    def __bool__(self) -> bool:
+        """Refuse to be a condition; asyncio asks as well, for the text of a task."""
+        if self._begun is None and not _is_asyncio(sys._getframe(1)):
+            raise self._refused()
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        """Refuse to be compared."""
+        if self is not other and self._begun is None:
+            raise self._refused()
+        return self is other
+
+    __hash__ = Coroutine.__hash__
+
+    def __str__(self) -> str:
+        """Refuse to be a text; `repr` tells what it is."""
+        if self._begun is None:
+            raise self._refused()
+        return repr(self)
 
     def __getattr__(self, name: str) -> NoReturn:
         """Say what an attribute of its result wants."""
@@ -74,8 +91,17 @@ class Unawaited(Coroutine[Any, Any, Any]):
             self._begun = self._begin()
         return self._begun
 
+    def _refused(self) -> AgentMistake:
+        """What to raise where it was used; that is noticed, so its end need not be."""
+        self.close()
+        return self._mistake()
+
     def _mistake(self) -> AgentMistake:
         return AgentMistake(f"{self._name}(…) was not awaited: write `await {self._name}(…)`.")
+
+
+def _is_asyncio(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("asyncio.")
 
 
 def must_await(cls: C) -> C:

@@ -397,17 +397,18 @@ class FunctionRun(ActingRun):
 
 
 def _check_takes(name: str, fn: Callable[..., Any], args: Mapping[str, Json]) -> None:
-    """Check that a tool can be called with what people are to approve.
+    """Check that a tool takes what people are to approve.
 
     Raises:
-        AgentMistake: it lacks an argument, or has one of another name.
+        AgentMistake: it has no argument of such a name.
     """
     try:
         signature = inspect.signature(fn)
     except ValueError:
         return  # some of C's functions do not tell
     try:
-        signature.bind(**args)
+        # What is not for people to decide may be given to `run.tool`.
+        signature.bind_partial(**args)
     except TypeError as error:
         raise AgentMistake(
             f"run.approve({name!r}, …): `fn` takes no such arguments: {error}."

@@ -324,6 +324,15 @@ async def as_a_result(run: FunctionRun, wipe: Any) -> Any:
     return approval.approved or await run.step("wipe", wipe)
 
 
+async def by_comparing(run: Any, wipe: Any) -> Any:
+    if run.confirm("Delete everything?") != False:  # noqa: E712  # as some write it
+        await run.step("wipe", wipe)
+
+
+async def as_a_text(run: Any, wipe: Any) -> Any:
+    return f"Hello {run.ask('Your name?')}"
+
+
 async def alone(run: Any, wipe: Any) -> Any:
     run.confirm("Delete everything?")
     return await run.step("wipe", wipe)
@@ -342,7 +351,11 @@ async def at_the_end(run: Any, wipe: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "agent", [as_condition, as_its_opposite, as_a_result, alone, alone_and_swallowed, at_the_end]
+    "agent",
+    [
+        *(as_condition, as_its_opposite, as_a_result, by_comparing, as_a_text),
+        *(alone, alone_and_swallowed, at_the_end),
+    ],
 )
 async def test_a_question_that_was_not_awaited_lets_nothing_begin(agent: Any) -> None:
     wiped: list[str] = []
@@ -353,6 +366,20 @@ async def test_a_question_that_was_not_awaited_lets_nothing_begin(agent: Any) ->
     with pytest.raises((AgentMistake, AttributeError), match=r"not awaited: write `await run\."):
         await Thread(lambda: functools.partial(agent, wipe=wipe)).go()
     assert wiped == []
+
+
+async def test_tasks_of_calls_can_be_looked_at_and_calls_be_kept_for_later() -> None:
+    async def agent(run: FunctionRun) -> str:
+        first, second = run.step("one", lambda: 1), run.step("two", lambda: 2)
+        task = asyncio.create_task(run.step("three", lambda: 3, key="a"))
+        # As `repr` of a task looks at its coroutine since Python 3.12.
+        looked = {"__name__": "asyncio.base_tasks", "task": task}
+        before = eval("bool(task.get_coro())", looked)
+        await asyncio.sleep(0)
+        assert before and repr(task) and task.get_coro()
+        return f"{await first}{await second}{await task}"
+
+    assert (await Thread(lambda: agent).go()).items == ["123"]
 
 
 async def test_calls_can_be_awaited_by_tasks_groups_and_time_limits() -> None:

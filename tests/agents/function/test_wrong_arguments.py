@@ -25,7 +25,7 @@ def pay(amount: int) -> None:
 
 
 WRONG: Final[dict[str, Call]] = {
-    r"run.approve\('pay', …\): `fn` takes no such arguments: missing a required": lambda run: (
+    r"run.approve\('pay', …\): `fn` takes no such arguments: got an unexpected": lambda run: (
         run.approve("pay", {"n": 1}, fn=pay)
     ),
     r"run.ask\(message=…\) must be a str, not the class int": lambda run: run.ask(int),
