@@ -72,7 +72,7 @@ FRAMEWORKS: Final = (
     Framework("NexAU", "nexau", "nexau"),
     Framework("SuperAgent", "superagent", "superagent"),
     Framework("A2A agents", "a2a", "a2a"),
-    Framework("DBOS workflows", "dbos", "dbos", "dbos", "dbos"),
+    Framework("DBOS workflows", "dbos", "dbos"),
     Framework("Workflow tools: n8n", "webhook", "webhook"),
     Framework("Temporal", "temporal", "temporal"),
     Framework("ACP agents: Codex, Gemini, Claude Code", "acp", "acp-agents"),

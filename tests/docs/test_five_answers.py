@@ -117,6 +117,7 @@ graph = support = triage = FunctionAdapter(quiet)
 ELSEWHERE: Final = {
     "docs/approvals.md": "tests/docs/test_approvals.py answers it, as several people",
     "docs/tutorial/2-approval.md": "tests/docs/test_tutorial.py approves it",
+    "examples/a2a_teams/warehouse.py": "tests/examples/test_a2a_teams.py goes through it",
     "examples/approvals/agent.py": "tests/examples/test_approvals.py goes through it",
     "examples/approval_target.py": "tests/processes and the conformance kit answer it",
     "examples/third_party_adapter/src/agui_bridge_flows/adapter.py": "its own tests, by the kit",

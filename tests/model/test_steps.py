@@ -28,6 +28,7 @@ def test_no_schedule_breaks_a_promise_of_a_run_with_checkpoints(schedules: int) 
     run_state_machine_as_test(SteppingMachine, settings=settings(COMMON, max_examples=schedules))
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("seed", "engine", "broken"),
     [

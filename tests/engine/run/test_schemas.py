@@ -237,7 +237,8 @@ async def test_recursive_arguments_are_edited_and_checked_at_every_level(name: s
     executed: list[Any] = []
 
     async def agent(run: FunctionRun) -> None:
-        approved = await run.approve("plant", {"name": "x"}, **source)
+        proposed = {"root": {"name": "x"}} if "fn" in source else {"name": "x"}
+        approved = await run.approve("plant", proposed, **source)
         if approved.approved:
             await run.tool(approved, lambda **args: executed.append(args))
 
