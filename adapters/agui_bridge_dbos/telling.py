@@ -9,9 +9,10 @@ Once that has come the workflow says so: whoever sent it knows that it counted.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -31,6 +32,12 @@ _EVER: Final = 10 * 365 * 86400.0
 """Seconds for which a question waits that does not expire."""
 _LATE: Final = 60.0
 """Seconds after a question has expired for which its answer may be under way."""
+_ONE_AT_A_TIME: Final = (
+    "A workflow asks one thing at a time: let it wait for the answer before it asks the next."
+)
+
+_asking: set[tuple[str | None, str | None]] = set()
+"""The executions in this process that wait for an answer, by workflow and owner."""
 
 Status = Literal["approved", "declined", "answered", "cancelled", "expired"]
 
@@ -97,6 +104,7 @@ def ask(message: str, schema: Any = None, *, expires_in: float | None = None) ->
 
     Raises:
         DBOSException: it is called outside of a workflow.
+        RuntimeError: the workflow waits for another answer.
     """
     return _wait(_question(message, schema), expires_in)
 
@@ -129,6 +137,7 @@ def approve(
 
     Raises:
         DBOSException: it is called outside of a workflow.
+        RuntimeError: the workflow waits for another answer.
     """
     return _wait(_call(tool, args, message, parameters), expires_in)
 
@@ -175,23 +184,44 @@ def _schema_of(kind: Any) -> dict[str, Json] | None:
 
 
 def _wait(asked: dict[str, Json], expires_in: float | None) -> Reply:
-    name = DBOS.run_step(_NAMING, _new_name)
-    DBOS.write_stream(STREAM, _put(name, asked, expires_in))
-    heard = DBOS.recv(name, timeout_seconds=_patience(expires_in))
-    _go_on()
-    reply = _reply(name, heard)
-    DBOS.write_stream(STREAM, {"kind": "heard", "id": name, "status": reply.status})
+    with _alone():
+        name = DBOS.run_step(_NAMING, _new_name)
+        DBOS.write_stream(STREAM, _put(name, asked, expires_in))
+        heard = DBOS.recv(name, timeout_seconds=_patience(expires_in))
+        _go_on()
+        reply = _reply(name, heard)
+        DBOS.write_stream(STREAM, {"kind": "heard", "id": name, "status": reply.status})
     return reply
 
 
 async def _wait_async(asked: dict[str, Json], expires_in: float | None) -> Reply:
-    name = await DBOS.run_step_async(_NAMING, _new_name)
-    await DBOS.write_stream_async(STREAM, _put(name, asked, expires_in))
-    heard = await DBOS.recv_async(name, timeout_seconds=_patience(expires_in))
-    await asyncio.to_thread(_go_on)
-    reply = _reply(name, heard)
-    await DBOS.write_stream_async(STREAM, {"kind": "heard", "id": name, "status": reply.status})
+    with _alone():
+        name = await DBOS.run_step_async(_NAMING, _new_name)
+        await DBOS.write_stream_async(STREAM, _put(name, asked, expires_in))
+        heard = await DBOS.recv_async(name, timeout_seconds=_patience(expires_in))
+        await asyncio.to_thread(_go_on)
+        reply = _reply(name, heard)
+        told = {"kind": "heard", "id": name, "status": reply.status}
+        await DBOS.write_stream_async(STREAM, told)
     return reply
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Let a workflow ask nothing beside a question.
+
+    DBOS knows steps by their order. In a recovery it may be another one, and each of two questions
+    be given the other's answer.
+    """
+    workflow = DBOS.workflow_id
+    execution = (workflow, None if workflow is None else current_owner_xid(workflow))
+    if execution in _asking:
+        raise RuntimeError(_ONE_AT_A_TIME)
+    _asking.add(execution)
+    try:
+        yield
+    finally:
+        _asking.discard(execution)
 
 
 def _go_on() -> None:

@@ -1,7 +1,8 @@
 """One run: a workflow is started, answered or only heard, until it asks, ends or takes long.
 
 What was heard is an offset of the workflow's stream, in the note that the run leaves. A run that
-dies has heard nothing, and the next one hears it again.
+dies has heard nothing, and the next one hears it again. The memo has the same note: a stop between
+runs drops what a run has left, and the next message cancels the workflow of the memo.
 """
 
 from __future__ import annotations
@@ -54,12 +55,18 @@ _ENDS: Final[Mapping[str, str]] = {
 }
 _GONE: Final = "There is no such workflow: it never began, or was deleted."
 _UNREACHED: Final = "The database of the workflows does not answer."
+_UNCANCELLED: Final = (
+    "The workflow that was stopped could not be cancelled yet, and no other was given this message."
+)
 _UNKNOWN: Final = (
     "The workflow may have the answer: whether it acts on it is unknown, and the answer is not "
     "sent again. What it tells is told here."
 )
 _NOT_GIVEN: Final = "It was not given the answer."
 _WENT_ON: Final = f"The workflow waits for this answer no more. {_NOT_GIVEN}"
+_ASKS_FIRST: Final = (
+    "The workflow asks something first, and was not given this message: send it again after that."
+)
 _AT_WORK: Final = (
     "The workflow is still at work on what was said before, and was not given this message. Wait "
     "until it has told its end, or stop this conversation and send the message again."
@@ -88,14 +95,16 @@ class Place:
     Attributes:
         workflow: its id.
         offset: how much of its stream was told.
-        question: what it asks, or was answered last and has not said that it heard.
-        call: of an approved question, whose result was not told yet.
+        question: what it asks, or asked last.
+        call: of that question, where it was not declined and its result was not told yet.
+        heard: whether it has said that it heard the answer.
     """
 
     workflow: str
     offset: int = 0
     question: str | None = None
     call: str | None = None
+    heard: bool = False
 
     def to_json(self) -> dict[str, Json]:
         """As a pause and a note keep it."""
@@ -133,6 +142,9 @@ class Turn:
         self._workflows = workflows
         self._settings = settings
         self._place = None if run.left is None else Place.from_json(run.left)
+        # What a run leaves is dropped by a stop alone.
+        noted = run.memo or run.outdated_memo
+        self._stopped = Place.from_json(noted) if run.left is None and noted else None
         self._failure: str | None = None
 
     @property
@@ -150,10 +162,12 @@ class Turn:
                     yield item
             ended = True
         finally:
-            kept = self._place
-            self._run.left = None if kept is None else kept.to_json()
-            if self._run.stop.requested and not ended and kept is not None:
-                await self._cancel(kept)
+            run, kept = self._run, self._place
+            run.left = None if kept is None else kept.to_json()
+            run.memo = run.left if self._stopped is None else self._stopped.to_json()
+            cut_off = run.stop.requested and not ended
+            if cut_off and kept is not None and await self._cancel(kept):
+                run.memo = None
         if self._failure is not None:
             raise UpstreamError(self._failure)
 
@@ -169,38 +183,50 @@ class Turn:
     async def _begin_anew(self) -> AsyncGenerator[RunItem, None]:
         patience = await self._withdraw()
         if self._place is not None:
+            said = ""
             async with contextlib.aclosing(self._hear(patience)) as items:
                 async for item in items:
-                    yield item
                     if isinstance(item, Pause):
+                        gap = " " if said and not said[-1].isspace() else ""
+                        yield gap + _ASKS_FIRST
+                        yield item
                         return
+                    said = item if isinstance(item, str) else said
+                    yield item
             if self._place is not None:
                 raise UpstreamError(_AT_WORK)
             if self._failure is not None:
                 # The message is for the next one.
-                yield self._failure
+                yield f"{self._failure} "
                 self._failure = None
         async with contextlib.aclosing(self._begin()) as items:
             async for item in items:
                 yield item
 
     async def _withdraw(self) -> float:
-        """End workflows whose question was stopped; one whose question expired goes on.
+        """End a workflow that was stopped; one whose question expired goes on.
 
         Returns:
             For how many seconds it is heard then.
+
+        Raises:
+            NotDelivered: it could not be cancelled.
         """
         patience = 0.0
         for batch in self._run.closed:
             kept = Place.from_json(batch.continuation)
             current = self._place is not None and self._place.workflow == kept.workflow
             if batch.cause == "stopped":
-                await self._cancel(kept)
+                self._stopped = kept
                 self._place = None if current else self._place
             elif batch.cause == "expired" and current and kept.question is not None:
                 with contextlib.suppress(Exception):
                     await self._within(self._send(kept, Cancel("expired")))
                 patience = self._settings.patience
+        if self._stopped is not None:
+            if not await self._cancel(self._stopped):
+                raise NotDelivered(_UNCANCELLED)
+            self._stopped = None
         return patience
 
     async def _begin(self) -> AsyncGenerator[RunItem, None]:
@@ -281,8 +307,7 @@ class Turn:
                     return None
                 if status.status not in WAITING:
                     if given_back or self._workflows.is_here(status):
-                        went_on = await self._within(has_news(self._workflows, asked))
-                        return None if went_on else status
+                        return None if await self._within(self._went_on(asked)) else status
                     await self._within(self._workflows.give_back(status))
                     given_back = True
                 else:
@@ -295,6 +320,18 @@ class Turn:
                 self._run.check_lease()
         except _AWAY as error:
             raise NotDelivered(_UNREACHED) from error
+
+    async def _went_on(self, asked: Place) -> bool:
+        """Whether it waits for the answer no more; it may have told others things meanwhile."""
+        told = self._workflows.told(asked.workflow, asked.offset, 0)
+        with contextlib.suppress(faults.DBOSStreamTimeoutError):
+            async with contextlib.aclosing(told) as items:
+                async for item in items:
+                    match item:
+                        case {"kind": "heard", "id": asked.question}:
+                            return True
+            return True
+        return False
 
     async def _send(self, asked: Place, decision: Decision) -> None:
         assert asked.question is not None, "only questions are kept"
@@ -316,7 +353,7 @@ class Turn:
                             return
         except faults.DBOSStreamTimeoutError:
             if self.place.call is not None:
-                yield self._result(_SENT if self.place.question else _APPROVED)
+                yield self._result(_APPROVED if self.place.heard else _SENT)
             if seconds:
                 yield _goes_on(await self._workflows.status(place.workflow))
             return
@@ -335,10 +372,12 @@ class Turn:
                     return [text] if text else []
                 case {"kind": "event", "event": event}:
                     return [_EVENTS.validate_python(event)]
-                case {"kind": "result", "of": _, "text": str(text)}:
-                    return [self._result(text)] if self.place.call is not None else [text]
-                case {"kind": "heard", "id": _}:
-                    self._place = replace(self.place, question=None)
+                case {"kind": "result", "of": of, "text": str(text)}:
+                    its_call = self.place.call is not None and of == self.place.question
+                    return [self._result(text)] if its_call else [text]
+                case {"kind": "heard", "id": of}:
+                    if of == self.place.question:
+                        self._place = replace(self.place, heard=True)
                     return []
                 case {"kind": "question", "id": str(), "message": _}:
                     return [*self._untold(_APPROVED), self._pause(item)]
@@ -353,7 +392,7 @@ class Turn:
         expires_at = None if left is None else max(left, self._run.now() + 1.0)
         tool = asked.get("tool")
         call = None if tool is None else self._run.call_ids().new(name)
-        self._place = replace(self.place, question=name, call=call)
+        self._place = replace(self.place, question=name, call=call, heard=False)
         if call is None:
             schema = asked.get("schema")
             ask = Ask(
@@ -405,11 +444,13 @@ class Turn:
             message_id=self._run.mint(), tool_call_id=call, content=content, role="tool"
         )
 
-    async def _cancel(self, place: Place) -> None:
+    async def _cancel(self, place: Place) -> bool:
         try:
             await self._within(self._workflows.cancel(place.workflow))
         except Exception as error:
             logger.warning("A workflow could not be cancelled.", exc_info=error)
+            return False
+        return True
 
     async def _within(self, work: Awaitable[_T]) -> _T:
         async with asyncio.timeout(self._settings.timeout):

@@ -16,7 +16,7 @@ from ag_ui.core import StateSnapshotEvent
 from dbos import DBOS
 from pydantic import BaseModel
 
-from agui_bridge_dbos import approve, approve_async, ask, ask_async, say, say_async
+from agui_bridge_dbos import Reply, approve, approve_async, ask, ask_async, say, say_async
 
 EFFECTS: list[Path] = []
 """Where effects are noted; a process has one."""
@@ -58,6 +58,19 @@ async def note(effect: Any) -> None:
     _note(effect)
 
 
+async def _remind() -> None:
+    await asyncio.sleep(0.3)
+    await say_async("It still waits. ")
+
+
+async def _two() -> str:
+    asked = ask_async("Which size?"), ask_async("Which colour?")
+    return "; ".join(
+        str(told.payload if isinstance(told, Reply) else told)
+        for told in await asyncio.gather(*asked, return_exceptions=True)
+    )
+
+
 async def _deploy(version: str, expires_in: float | None = None) -> None:
     call = {"version": version}
     reply = await approve_async("deploy", call, parameters=deploy, expires_in=expires_in)
@@ -88,6 +101,19 @@ async def target(text: str) -> Any:
             second = await approve_async("pay", {"amount": 5})
             if second.approved:
                 await note(dict(second.args))
+        case "both":
+            first = await approve_async("pay", {"amount": 5})
+            await approve_async("send", {"to": "Ann"})
+            await say_async("It is paid. ", of=first)
+        case "remind":
+            await asyncio.gather(_deploy(version), _remind())
+        case "two":
+            return await _two()
+        case "soon":
+            await DBOS.sleep_async(1)
+            await say_async("It is checked.")
+            size = await ask_async("Which size?")
+            return f"It is {size.payload}."
         case "slow":
             for number in range(100):
                 await say_async(f"Part {number}. ")
