@@ -89,16 +89,17 @@ def test_a_question_outlives_bridge_and_worker_and_five_answers_count_once(
     worker.kill()
     first.kill()
     # Nobody has the workflow, and nothing is sent to it: the question stands.
-    one, other = bridges(patience=6.0), bridges()
-    away = one.send("t", resume=[approve(interrupt)])
+    away = bridges(patience=1.0).send("t", resume=[approve(interrupt)])
     assert (away.code, kept.effects) == ("UPSTREAM_ERROR", [])
     # Another process takes it, not the one that had it.
+    one, other = bridges(), bridges()
     workers("two")
     told = raced([one, other, one, other, one], "t", approve(interrupt))
     assert [each.outcome for each in told] == ["success"] * 5
     assert kept.effects == [{"version": "v2"}]
 
 
+@ON_SQLITE
 def test_in_the_bridges_own_process_another_replica_takes_the_answer_and_the_workflow(
     kept: Place, bridges: Bridges
 ) -> None:
@@ -115,11 +116,11 @@ def test_in_the_bridges_own_process_another_replica_takes_the_answer_and_the_wor
 def test_a_workflow_of_another_version_is_told_and_its_question_stands(
     kept: Place, workers: Workers, bridges: Bridges
 ) -> None:
-    old, bridge = workers("one", version="1"), bridges(patience=6.0)
+    old, bridge = workers("one", version="1"), bridges()
     (interrupt,) = bridge.send("t", "deploy").interrupts
     old.kill()
     workers("two", version="2")
-    away = bridge.send("t", resume=[approve(interrupt)])
+    away = bridges(patience=1.0).send("t", resume=[approve(interrupt)])
     message = next(e["message"] for e in away.events if e["type"] == "RUN_ERROR")
     assert "version '1'" in message
     assert bridge.thread("t")["interrupts"][0]["id"] == interrupt["id"]
