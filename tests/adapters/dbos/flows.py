@@ -110,7 +110,7 @@ async def target(text: str) -> Any:
         case "two":
             return await _two()
         case "soon":
-            await DBOS.sleep_async(1)
+            await DBOS.sleep_async(2)
             await say_async("It is checked.")
             size = await ask_async("Which size?")
             return f"It is {size.payload}."
