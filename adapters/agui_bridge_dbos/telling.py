@@ -87,7 +87,12 @@ def say(told: str | BaseEvent, of: Reply | None = None) -> None:
 
 
 async def say_async(told: str | BaseEvent, of: Reply | None = None) -> None:
-    """Tell people something: see `say`."""
+    """Tell people something: what `say` does, in a workflow that is `async`.
+
+    Args:
+        told: text, or a content event of AG-UI.
+        of: the approval of a call, whose result the text is.
+    """
     await DBOS.write_stream_async(STREAM, _told(told, of))
 
 
@@ -110,7 +115,20 @@ def ask(message: str, schema: Any = None, *, expires_in: float | None = None) ->
 
 
 async def ask_async(message: str, schema: Any = None, *, expires_in: float | None = None) -> Reply:
-    """Ask people something, and wait for the answer: see `ask`."""
+    """Ask people something, and wait for the answer: what `ask` does, in an `async` workflow.
+
+    Args:
+        message: what they read.
+        schema: of the answer: a JSON Schema, or any type that pydantic knows; None takes a text.
+        expires_in: seconds for which it can be answered; by default as long as it takes.
+
+    Returns:
+        The answer, `answered` with its `payload`; or that nobody answered.
+
+    Raises:
+        DBOSException: it is called outside of a workflow.
+        RuntimeError: the workflow waits for another answer.
+    """
     return await _wait_async(_question(message, schema), expires_in)
 
 
@@ -150,7 +168,23 @@ async def approve_async(
     parameters: Any = None,
     expires_in: float | None = None,
 ) -> Reply:
-    """Ask people whether a call may be carried out: see `approve`."""
+    """Ask people whether a call may be carried out: what `approve` does, in an `async` workflow.
+
+    Args:
+        tool: its name: approval rules go by it.
+        args: with which it would be carried out.
+        message: what people read besides.
+        parameters: what edited arguments must satisfy: the function itself, a type or a JSON
+            Schema. Without it they can't be edited.
+        expires_in: seconds for which it can be answered; by default as long as it takes.
+
+    Returns:
+        The decision: the call may be carried out if it is `approved`, with its `args`.
+
+    Raises:
+        DBOSException: it is called outside of a workflow.
+        RuntimeError: the workflow waits for another answer.
+    """
     return await _wait_async(_call(tool, args, message, parameters), expires_in)
 
 
