@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from agui_bridge.adapters import AdapterCapabilities, Run, RunItem
-from agui_bridge.errors import ConfigurationError, NotDelivered
+from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.import_object import import_object
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_temporal.told import Place
@@ -47,6 +47,8 @@ class TemporalWorkflow:
             which are files, and `domain`.
         input: what the workflow begins with, as a function from the `Run`; by default an object
             with the message and the conversation.
+        prefix: what the workflows' ids begin with: another one for each bridge in a namespace that
+            has a store of its own.
         execution_timeout: seconds after which Temporal ends a workflow; None: never.
         timeout: seconds that a request to Temporal may take. Where a worker has died, Temporal
             itself finds another one only after 10 seconds.
@@ -73,6 +75,7 @@ class TemporalWorkflow:
         api_key: str | None = None,
         tls: bool | Mapping[str, str] | None = None,
         input: InputOption | None = None,
+        prefix: str = "agui",
         execution_timeout: float | None = None,
         timeout: float = 15.0,
         patience: float = 30.0,
@@ -84,7 +87,9 @@ class TemporalWorkflow:
         found = import_object(input) if isinstance(input, str) else input
         if found is not None and not callable(found):
             raise ConfigurationError(f"input should be a function from the Run, not {found!r:.80}.")
-        self._options = Options(workflow, task_queue, found, execution_timeout, patience)
+        if not prefix:
+            raise ConfigurationError("prefix: must not be empty.")
+        self._options = Options(workflow, task_queue, found, execution_timeout, patience, prefix)
         self._client = client
         self._address = address
         self._namespace = namespace
@@ -108,7 +113,7 @@ class TemporalWorkflow:
                 yield item
 
     async def look(self, left: Json) -> bool:
-        """Say whether a workflow tells or asks something new, or has ended.
+        """Say whether a workflow tells or asks something new, or has ended and tells its end.
 
         Args:
             left: what a run has left.
@@ -116,15 +121,18 @@ class TemporalWorkflow:
         workflow, place = left["workflow"], Place.from_json(left["place"])
         server = await self._connected()
         standing = await server.standing(workflow, {})
-        if standing is None or not standing.runs or place.first not in ("", standing.first):
+        if standing is None or place.first not in ("", standing.first):
             return True
         try:
             state = await server.state(workflow, place.offset, place.run, {})
         except NotDelivered:
             return False
-        if state is None:
-            return False
-        return bool(state.told or state.open or state.listens)
+        except UpstreamError:
+            # While it runs, its query may be mended.
+            return not standing.runs
+        if not standing.runs:
+            return True
+        return state is not None and bool(state.told or state.open or state.listens)
 
     async def aclose(self) -> None:
         """Let go of the connection: Temporal's client ends it itself."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -24,7 +25,7 @@ from temporalio.client import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
-from agui_bridge.errors import ConfigurationError, NotDelivered
+from agui_bridge.errors import ConfigurationError, NotDelivered, UpstreamError
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge_temporal.told import Gone, Refused, Standing, State, Unknown
 
@@ -55,8 +56,16 @@ _MAYBE: Final = frozenset(
 
 _UNREACHED: Final = "Temporal can't be reached."
 _NO_WORKER: Final = "No worker of the workflow has answered in time."
+_UNREADABLE: Final = "The workflow can't say what it tells: its query has failed."
 _NEVER_BEGAN: Final = "closed before WorkflowTaskStarted"
 """What Temporal says of a workflow that has ended before any worker had it."""
+
+_NO_SUCH_QUERY: Final = re.compile(
+    # Python, .NET and Ruby; Go, PHP and Java; TypeScript.
+    "query handler for .* not found|unknown query ?type|did not register a handler",
+    re.IGNORECASE,
+)
+"""What the workers of Temporal's languages say of a query that a workflow does not have."""
 
 _LOG: Final = logging.getLogger("agui_bridge")
 
@@ -149,14 +158,17 @@ class Server:
 
         Raises:
             NotDelivered: it can't be asked: no worker is there.
-            UpstreamError: what it tells can't be read.
+            UpstreamError: its query fails, or what it tells can't be read.
         """
         try:
             told = State.from_json(await self._queried(workflow, offset, trace))
             if told.run != run and offset:
                 told = State.from_json(await self._queried(workflow, 0, trace))
-        except WorkflowQueryFailedError:
-            return None
+        except WorkflowQueryFailedError as error:
+            if _NO_SUCH_QUERY.search(str(error)) or _NEVER_BEGAN in str(error):
+                return None
+            _LOG.warning("A query of workflow %s has failed: %s", workflow, error)
+            raise UpstreamError(_UNREADABLE) from error
         return told
 
     async def _queried(self, workflow: str, offset: int, trace: Mapping[str, str]) -> Json:
@@ -239,9 +251,10 @@ class Server:
         try:
             found = await handle.result(follow_runs=False, rpc_timeout=self._timeout)
             json.dumps(found)
-        except (RPCError, RuntimeError) as error:
+        except RPCError as error:
             raise NotDelivered(_UNREACHED) from error
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RuntimeError):
+            # RuntimeError is what Temporal's converters raise, and no client that is connected.
             _LOG.warning("The result of workflow %s is no JSON, and is not told.", workflow)
             return None
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -27,6 +28,10 @@ class Gone(UpstreamError):
     """The workflow waits for this answer no more, and was not given it."""
 
     code = "INTERRUPT_EXPIRED"
+
+
+class Lost(Gone):
+    """Temporal knows the workflow no more, or runs another one for the thread."""
 
 
 class Refused(UpstreamError):
@@ -146,15 +151,27 @@ class Asked:
         place: of the workflow that asks.
         questions: the ids of what it asks, each with the id of the tool call that it is about; None
             for a question about none.
+        shown: by the ids of its questions, what people were shown: an answer is for that alone.
     """
 
     place: Place
     questions: Mapping[str, str | None]
+    shown: Mapping[str, Mapping[str, Json]]
 
     @property
     def update(self) -> str:
-        """The id of the update that answers: the same question is answered by the same one."""
-        return "answer " + " ".join(self.questions)
+        """The id of the update that answers: the same question is answered by the same one.
+
+        After a reset another question may have its id, while Temporal has the old answer still.
+        """
+        shown = json.dumps(self.shown, sort_keys=True)
+        digest = hashlib.sha256(shown.encode()).hexdigest()[:16]
+        return f"answer {' '.join(self.questions)} {digest}"
+
+    def waits_in(self, state: State) -> set[str]:
+        """The ids of its questions that a workflow still asks, as they were shown."""
+        asked = {one["id"]: _shown_of(one) for one in state.open if state.run == self.place.run}
+        return {id for id, shown in self.shown.items() if asked.get(id) == shown}
 
     def calls_of(self, questions: Collection[str]) -> list[str]:
         """The ids of the calls that some of its questions are about."""
@@ -162,12 +179,13 @@ class Asked:
 
     def to_json(self) -> dict[str, Json]:
         """As the pause keeps it."""
-        return {"place": self.place.to_json(), "questions": dict(self.questions)}
+        shown = {id: dict(one) for id, one in self.shown.items()}
+        return {"place": self.place.to_json(), "questions": dict(self.questions), "shown": shown}
 
     @classmethod
     def from_json(cls, kept: Json) -> Asked:
         """From what `to_json` gave."""
-        return cls(Place.from_json(kept["place"]), kept["questions"])
+        return cls(Place.from_json(kept["place"]), kept["questions"], kept.get("shown") or {})
 
 
 def pause_of(place: Place, questions: Sequence[Mapping[str, Json]], run: Run) -> Pause:
@@ -197,15 +215,39 @@ def pause_of(place: Place, questions: Sequence[Mapping[str, Json]], run: Run) ->
         calls[id] = call = ids.new(f"{tool}:{id}")
         more |= {"message": message or None, "parameters": question.get("parameters")}
         asks.append(Ask(id, "tool_call", tool_call=ToolCall(call, tool, args), **more))
-    return Pause(asks, Asked(place, calls).to_json())
+    shown = {question["id"]: _shown_of(question) for question in questions}
+    return Pause(asks, Asked(place, calls, shown).to_json())
 
 
-def answer_of(decision: Decision) -> dict[str, Json]:
+def _shown_of(question: Mapping[str, Json]) -> dict[str, Json]:
+    names = ("message", "schema") if question.get("tool") is None else ("tool", "args")
+    return {name: question.get(name) for name in names}
+
+
+def answer_of(decision: Decision, shown: Mapping[str, Json]) -> dict[str, Json]:
     """An answer as the workflow's update takes it.
 
     Args:
         decision: what people decided.
+        shown: what was shown to them.
     """
+    return {**_decided(decision), "asked": dict(shown)}
+
+
+def same(stands: Json, sent: Mapping[str, Mapping[str, Json]]) -> bool:
+    """Whether the answers that stand are those that were sent; some languages leave nulls out."""
+    return isinstance(stands, Mapping) and _essence(stands) == _essence(sent)
+
+
+def _essence(answers: Mapping[str, Json]) -> Mapping[str, Json]:
+    return {
+        id: {name: value for name, value in answer.items() if value is not None and name != "asked"}
+        for id, answer in answers.items()
+        if isinstance(answer, Mapping)
+    }
+
+
+def _decided(decision: Decision) -> dict[str, Json]:
     actor = getattr(decision, "actor", "") or None
     match decision:
         case Approve(args=args):
@@ -219,6 +261,6 @@ def answer_of(decision: Decision) -> dict[str, Json]:
     raise AssertionError(f"{type(decision).__name__} is not declared")
 
 
-def workflow_of(scope: str, agent: str, thread_id: str) -> str:
+def workflow_of(scope: str, agent: str, thread_id: str, prefix: str = "agui") -> str:
     """The id of the workflow of a thread: the same in every process, and no other runs with it."""
-    return f"agui-{agent}-{uuid.uuid5(_WORKFLOWS, json.dumps([scope, agent, thread_id]))}"
+    return f"{prefix}-{agent}-{uuid.uuid5(_WORKFLOWS, json.dumps([scope, agent, thread_id]))}"

@@ -2,8 +2,7 @@
 
 Temporal keeps what became of a workflow, so nothing of it is kept here but how far it was heard. A
 note of that is stored before anything is sent: of a run that dies, the next look finds the
-workflow, and what it still asks is asked again. The same question is answered by an update of the
-same id, so of what was sent twice one counts, and the workflow says which.
+workflow, and what it still asks is asked again.
 """
 
 from __future__ import annotations
@@ -24,13 +23,15 @@ from ag_ui.core import (
 )
 
 from agui_bridge.adapters import Pause, Run, RunItem
-from agui_bridge.errors import AdapterError, NotDelivered, OutcomeUnknown, UpstreamError
-from agui_bridge.protocol.answers.decisions import Approve
+from agui_bridge.errors import AdapterError, NotDelivered, UpstreamError
+from agui_bridge.protocol.answers.decisions import Approve, Cancel
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.protocol.turns import text_of
+from agui_bridge_temporal.answering import Answering
 from agui_bridge_temporal.told import (
     Asked,
     Gone,
+    Lost,
     Place,
     Refused,
     Standing,
@@ -58,14 +59,13 @@ _AT_WORK: Final = (
 _MAY_HAVE_BEGUN: Final = (
     "Whether the workflow began is unknown: what it tells all the same is told here."
 )
-_UNKNOWN: Final = (
-    "Whether the workflow has the answer is unknown, so it is not sent again. What becomes of it "
-    "is told here."
-)
-_WENT_ON: Final = "The workflow waits for this answer no more, and was not given it."
-_OTHER: Final = "The workflow had another answer before this one: that one counts."
 _NOT_BEGUN: Final = "The workflow did not begin."
-_NOT_ASKED: Final = "The workflow can't be asked whether it waits for the answer."
+_ASKS_FIRST: Final = (
+    "Your message was not given to the workflow, which asks this first. Send it again afterwards. "
+)
+_NOT_HEARD: Final = "The workflow was not given this message. Send it again."
+_ENDED: Final = "The workflow has ended. What it told last is told here once a worker is there."
+_UNHEARD: Final = "What the workflow told last can't be had. "
 _UNENDED: Final = "The workflow was told to end, and has not ended yet."
 _GONE: Final = "Temporal does not know the workflow of this conversation any more."
 
@@ -86,6 +86,7 @@ class Options:
     input: Callable[[Run], Json | Awaitable[Json]] | None
     limit: float | None
     patience: float
+    prefix: str
 
 
 class Turn:
@@ -101,8 +102,9 @@ class Turn:
         self._run = run
         self._server = server
         self._options = options
-        self._workflow = workflow_of(run.principal.scope, run.agent, run.thread_id)
+        self._workflow = workflow_of(run.principal.scope, run.agent, run.thread_id, options.prefix)
         self._trace = run.trace_headers
+        self._answering = Answering(run, server, self._workflow, options.patience)
         # Where the workflow works, or else where it waits for the next message.
         self._place = None if run.left is None else Place.from_json(run.left["place"])
         self._listens = None if run.memo is None else Place.from_json(run.memo)
@@ -149,29 +151,51 @@ class Turn:
     async def _begin(self) -> AsyncGenerator[RunItem, None]:
         standing = await self._server.standing(self._workflow, self._trace)
         told = await self._withdraw(standing)
+        moved = await self._has_moved(standing)
         if self._place is not None:
-            seconds = self._options.patience if told else 0.0
+            seconds = self._options.patience if told or moved else 0.0
             async with contextlib.aclosing(self._hear(seconds, amid=True)) as items:
                 async for item in items:
-                    yield item
                     if isinstance(item, Pause):
+                        yield _ASKS_FIRST
+                        yield item
                         return
+                    yield item
             if self._place is not None:
-                raise UpstreamError(_AT_WORK)
+                raise UpstreamError(self._failure or _AT_WORK)
             if self._failure is not None:
                 # It is told, and the message is for the next one.
                 yield f"{self._failure} "
                 self._failure = None
             standing = await self._server.standing(self._workflow, self._trace)
-        hears = self._listens
-        waits = standing is not None and standing.runs and hears is not None
-        if standing is not None and hears is not None and waits and hears.first == standing.first:
+        if (hears := self._hearer(standing)) is not None:
             said = self._say(hears)
         else:
             said = self._start_after(standing)
         async with contextlib.aclosing(said) as items:
             async for item in items:
                 yield item
+
+    def _hearer(self, standing: Standing | None) -> Place | None:
+        """Where the workflow waits for the message, if it does."""
+        hears = self._listens
+        if standing is None or hears is None or not standing.runs:
+            return None
+        return hears if hears.first == standing.first else None
+
+    async def _has_moved(self, standing: Standing | None) -> bool:
+        """Note that a workflow has not waited for the message: it goes on, or continued as new.
+
+        Raises:
+            NotDelivered: no worker is there: then nothing was delivered yet.
+        """
+        if (hears := self._hearer(standing)) is None:
+            return False
+        state = await self._state(hears)
+        if state.listens and state.run == hears.run:
+            return False
+        self._place, self._listens = hears, None
+        return True
 
     async def _withdraw(self, standing: Standing | None) -> bool:
         """Let a workflow go on whose question expired, and let one go whose question was stopped.
@@ -185,9 +209,10 @@ class Turn:
             if batch.cause == "stopped":
                 self._place = None
             elif batch.cause == "expired" and standing is not None and standing.runs:
-                nobody: Json = {id: {"status": "expired"} for id in asked.questions}
+                expired = Cancel("expired")
+                nobody = {id: answer_of(expired, shown) for id, shown in asked.shown.items()}
                 with contextlib.suppress(AdapterError):
-                    await self._send(asked, nobody)
+                    await self._answering.send(asked, nobody)
                     told = True
         return told
 
@@ -245,8 +270,6 @@ class Turn:
     async def _say(self, place: Place) -> AsyncGenerator[RunItem, None]:
         """Give the next message to a workflow that waits for it."""
         run = self._run
-        # Raises where no worker is there: then nothing was delivered yet.
-        await self._server.state(self._workflow, place.offset, place.run, self._trace)
         self._place, self._listens = place, None
         self._leave()
         yield StepStartedEvent(step_name="say")
@@ -264,6 +287,9 @@ class Turn:
                 id=f"say {run.mint()}",
                 trace=self._trace,
             )
+        except (Gone, Refused) as error:
+            # It ended just now, or continued as new: the next message finds which.
+            raise NotDelivered(_NOT_HEARD) from error
         except Unknown as error:
             self._failure = f"{error} Whether it has the message is unknown."
         yield StepFinishedEvent(step_name="say")
@@ -279,78 +305,24 @@ class Turn:
         assert run.resume is not None
         # The pause has left the same note: of a run that dies, a look finds what became of it.
         self._place = place
-        if (fate := await self._fate(asked)) is not None:
-            # A look is told what came of it without this answer.
-            run.not_begun = fate
-            raise Gone(_WENT_ON)
+        try:
+            answers = await self._answering.still_wanted(asked)
+        except Lost:
+            self._place = None
+            raise
         await run.check_stop()
         if run.stop.requested:
             # Nothing begins after a stop.
             return
         run.check_lease()
         decisions = run.resume.decisions
-        await self._send(asked, {id: answer_of(decisions[id]) for id in asked.questions})
+        await self._answering.send(asked, answers)
         for id, call in asked.questions.items():
             if call is not None and isinstance(decisions[id], Approve):
                 self._calls[id] = call
         async with contextlib.aclosing(self._hear(self._options.patience)) as items:
             async for item in items:
                 yield item
-
-    async def _fate(self, asked: Asked) -> list[str] | None:
-        """The calls that certainly don't begin of what waits for no answer; None: it waits.
-
-        Raises:
-            NotDelivered: the workflow can't be asked.
-        """
-        place = asked.place
-        standing = await self._server.standing(self._workflow, self._trace)
-        if standing is None or standing.first != place.first:
-            self._place = None
-            return []
-        with contextlib.nullcontext() if standing.runs else contextlib.suppress(NotDelivered):
-            state = await self._server.state(self._workflow, place.offset, place.run, self._trace)
-            if state is None:
-                raise NotDelivered(_NOT_ASKED)
-            waits = {question["id"] for question in state.open}
-            if standing.runs and state.run == place.run and waits.issuperset(asked.questions):
-                return None
-            if state.run == place.run:
-                return asked.calls_of(state.never)
-        return []
-
-    async def _send(self, asked: Asked, answers: Json) -> None:
-        """Give the workflow answers, again while their fate is unknown: Temporal takes them once.
-
-        Raises:
-            Gone: it has ended, or had other answers before.
-            OutcomeUnknown: it may have them.
-        """
-        clock = asyncio.get_running_loop().time
-        until = clock() + self._options.patience
-        while True:
-            try:
-                stands = await self._server.update(
-                    "agui_bridge_answer",
-                    answers,
-                    workflow=self._workflow,
-                    run=asked.place.run,
-                    id=asked.update,
-                    trace=self._trace,
-                )
-                break
-            except Gone as error:
-                raise Gone(_WENT_ON) from error
-            except Refused as error:
-                raise Gone(_OTHER) from error
-            except Unknown as error:
-                if clock() > until:
-                    raise OutcomeUnknown(f"{error} {_UNKNOWN}") from error
-            await asyncio.sleep(_LONGEST_PAUSE)
-            await self._run.check_stop()
-            self._run.check_lease()
-        if stands != answers:
-            raise Gone(_OTHER)
 
     # --- what the workflow tells ---
 
@@ -362,7 +334,7 @@ class Turn:
             amid: whether something else is told after it.
         """
         clock = asyncio.get_running_loop().time
-        until, pause = clock() + seconds, _FIRST_PAUSE
+        until, pause, ends = clock() + seconds, _FIRST_PAUSE, False
         while self._place is not None:
             # What Temporal says of its end comes first: then nothing is told after what is read.
             with contextlib.suppress(NotDelivered):
@@ -377,6 +349,15 @@ class Turn:
                     state = None
                     standing = await self._standing(last=False) or standing
                     ends = not standing.runs
+                except UpstreamError as error:
+                    for item in self._untold():
+                        yield item
+                    if ends:
+                        yield _UNHEARD
+                        await self._end(standing)
+                    else:
+                        self._failure = str(error)
+                    return
                 if state is not None:
                     place = self._place.at(state.run)
                     self._place = place.having_heard(state)
@@ -397,9 +378,11 @@ class Turn:
                     if state.listens and not ends:
                         self._place, self._listens = None, self._place
                         return
-                if ends and (state is not None or clock() >= until):
+                if ends and (state is not None or (amid and clock() >= until)):
                     for item in self._untold():
                         yield item
+                    if state is None:
+                        yield _UNHEARD
                     await self._end(standing)
                     return
             if clock() >= until:
@@ -409,7 +392,7 @@ class Turn:
         for item in self._untold():
             yield item
         if self._place is not None and seconds and not amid and self._failure is None:
-            yield _GOES_ON
+            yield _ENDED if ends else _GOES_ON
 
     async def _standing(self, *, last: bool) -> Standing | None:
         """What Temporal knows of the workflow that is heard; None where it knows it no more.

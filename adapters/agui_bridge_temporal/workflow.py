@@ -6,6 +6,7 @@ Nothing of the bridge is imported here: Temporal's sandbox imports it anew for e
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,7 +18,12 @@ from temporalio import workflow
 __all__ = ["ConversationWorkflow", "Decision"]
 
 _MOST_TOLD = 200
-"""Things that one query gives at most: what a query gives is bounded at Temporal."""
+_MOST_BYTES = 1_000_000
+"""What one query gives at most of what was told: at Temporal it may have 2 MB with all else."""
+
+_DECISION = ("status", "args", "payload", "reason", "actor")
+_SHOWN = {True: ("tool", "args"), False: ("message", "schema")}
+"""What an answer is about, of a question that has a tool, and of one that has none."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +173,9 @@ class ConversationWorkflow:
         talk.asked += 1
         id = f"q{talk.asked}"
         until = None if within is None else (workflow.now() + within).timestamp()
+        # After a reset Temporal gives the answers again, and the code may ask something else.
+        if not _is_about(talk.decided.get(id, {}), asks):
+            del talk.decided[id]
         talk.open[id] = {"id": id, "expiresAt": until, **asks}
         try:
             await workflow.wait_condition(lambda: id in talk.decided, timeout=within)
@@ -176,7 +185,8 @@ class ConversationWorkflow:
         finally:
             talk.open.pop(id, None)
             talk.decided.setdefault(id, {"status": "cancelled"})
-        return Decision(id, **talk.decided[id])
+        answer = talk.decided[id]
+        return Decision(id, **{name: answer[name] for name in _DECISION if name in answer})
 
     # --- what the bridge calls ---
 
@@ -188,10 +198,11 @@ class ConversationWorkflow:
             offset: how much of what was told is known.
         """
         talk, info = self._conversation, workflow.info()
+        told = _page_of(talk.told[offset : offset + _MOST_TOLD])
         return {
             "run": info.run_id,
-            "told": talk.told[offset : offset + _MOST_TOLD],
-            "more": len(talk.told) > offset + _MOST_TOLD,
+            "told": told,
+            "more": len(talk.told) > offset + len(told),
             "open": [asked for id, asked in talk.open.items() if id not in talk.decided],
             "decided": {id: answer.get("status") for id, answer in talk.decided.items()},
             "listens": talk.listens and not talk.heard,
@@ -202,17 +213,23 @@ class ConversationWorkflow:
         """Take the answers to all that was asked at once; gives those that stand.
 
         Args:
-            answers: by the ids of the questions.
+            answers: by the ids of the questions; `asked` is what was shown to who answers.
         """
         self._conversation.decided.update(answers)
         return answers
 
     @agui_bridge_answer.validator
     def _refuse_what_was_decided(self, answers: dict[str, dict[str, Any]]) -> None:
-        # Not what has not been asked: after a replay an answer may come before its question does.
-        decided = [id for id in answers if id in self._conversation.decided]
+        # Not what has not been asked: after a reset an answer may come before its question does.
+        talk = self._conversation
+        decided = [id for id in answers if id in talk.decided]
         if decided:
             raise ValueError(f"already decided: {', '.join(decided)}")
+        # Compared here and not where it is taken: what was accepted stands in a replay, too, where
+        # later code has other words for the same question.
+        others = [id for id in answers if not _is_about(answers[id], talk.open.get(id, {}))]
+        if others:
+            raise ValueError(f"about something else: {', '.join(others)}")
 
     @workflow.update(name="agui_bridge_say")
     def agui_bridge_say(self, said: dict[str, Any]) -> None:
@@ -222,3 +239,24 @@ class ConversationWorkflow:
             said: the message, who said it, and what clients forward.
         """
         self._conversation.heard.append(said)
+
+
+def _is_about(answer: Mapping[str, Any], asks: Mapping[str, Any]) -> bool:
+    """Whether an answer is for what is asked; one that does not say is for any."""
+    shown = answer.get("asked")
+    if shown is None or not asks:
+        return True
+    converter = workflow.payload_converter()
+    # As JSON has it: a tuple is shown as a list.
+    asked = converter.from_payload(converter.to_payload(dict(asks)))
+    return all(asked.get(name) == shown.get(name) for name in _SHOWN["tool" in asked])
+
+
+def _page_of(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As much of it as one query may give, and at least one thing."""
+    size = 0
+    for number, one in enumerate(told):
+        size += len(json.dumps(one, default=str))
+        if number and size > _MOST_BYTES:
+            return told[:number]
+    return told

@@ -36,13 +36,13 @@ async def _work(address: str) -> None:
     from temporalio.client import Client
     from temporalio.worker import Worker
 
-    from tests.adapters.temporal.workflows import WORKFLOWS, act
+    from tests.adapters.temporal.workflows import ACTIVITIES, WORKFLOWS
 
     worker = Worker(
         await Client.connect(address),
         task_queue=QUEUE,
         workflows=WORKFLOWS,
-        activities=[act],
+        activities=ACTIVITIES,
         activity_executor=ThreadPoolExecutor(4),
         max_concurrent_activities=4,
         # Of a worker that was killed, another one takes the workflows over after this time.

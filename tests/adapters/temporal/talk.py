@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
-from agui_bridge import Bridge, Principal
+from agui_bridge import Bridge, Principal, Settings
 from agui_bridge.protocol.threads.records import ThreadKey
 from agui_bridge_temporal.told import workflow_of
 from tests.adapters.temporal.bench import Bench
@@ -18,11 +20,11 @@ class Talk(Conversation):
 
     def __init__(self, bridge: Bridge, bench: Bench, thread: str) -> None:
         super().__init__(bridge, "agent", thread)
-        self._address = bench.server.address
+        self.address = bench.server.address
 
     async def workflow(self) -> WorkflowHandle[Any, Any]:
         """The workflow, as Temporal has it."""
-        client = await Client.connect(self._address)
+        client = await Client.connect(self.address)
         return client.get_workflow_handle(workflow_of(Principal().scope, "agent", self.thread))
 
     async def send(self, **members: Any) -> str:
@@ -51,3 +53,26 @@ class Talk(Conversation):
     async def status(self) -> str:
         found = (await (await self.workflow()).describe()).status
         return "" if found is None else found.name
+
+    async def told(self) -> Any:
+        """What its query gives."""
+        return await (await self.workflow()).query("agui_bridge_told", 0)
+
+    @property
+    def failure(self) -> tuple[Any, Any]:
+        """How the last run failed."""
+        last = self.events[-1]
+        return last.get("code"), last.get("message")
+
+
+@asynccontextmanager
+async def talking(
+    bench: Bench, thread: str, *, sweep: float = 0.1, **options: Any
+) -> AsyncIterator[Talk]:
+    """A conversation with a workflow, on a bridge of its own."""
+    bridge = Bridge("memory:", settings=Settings(sweep_interval=sweep), telemetry=False)
+    bridge.add("agent", bench.adapter(**options))
+    try:
+        yield Talk(bridge, bench, thread)
+    finally:
+        await bridge.aclose()

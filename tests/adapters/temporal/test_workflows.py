@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +10,15 @@ import pytest
 from temporalio.client import Client, WorkflowUpdateFailedError
 from temporalio.service import RPCError
 
-from agui_bridge import Bridge, Settings
+from agui_bridge import Bridge
 from agui_bridge.errors import ConfigurationError
 from agui_bridge_temporal import TemporalWorkflow
 from tests.adapters.temporal.bench import Bench
-from tests.adapters.temporal.talk import Talk
+from tests.adapters.temporal.talk import Talk, talking
 from tests.docs.pages import Conversation
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
-
-
-@asynccontextmanager
-async def talking(bench: Bench, thread: str, **options: Any) -> AsyncIterator[Talk]:
-    """A conversation with a workflow, on a bridge of its own."""
-    bridge = Bridge("memory:", settings=Settings(sweep_interval=0.1), telemetry=False)
-    bridge.add("agent", bench.adapter(**options))
-    try:
-        yield Talk(bridge, bench, thread)
-    finally:
-        await bridge.aclose()
-
-
-def code_of(talk: Talk) -> tuple[Any, Any]:
-    """How a run failed."""
-    last = talk.events[-1]
-    return last.get("code"), last.get("message")
 
 
 async def test_what_it_tells_and_results_in_is_told(shared: Bench) -> None:
@@ -57,7 +38,7 @@ async def test_a_workflow_that_knows_nothing_of_bridges_is_started_and_its_resul
 
 
 async def test_its_input_is_what_the_application_makes_of_the_run(shared: Bench) -> None:
-    given = {"workflow": "PlainWorkflow", "input": lambda run: {"message": run.text.upper()}}
+    given: dict[str, Any] = {"workflow": "PlainWorkflow", "input": lambda run: {"message": run.text.upper()}}
     async with talking(shared, "input", **given) as talk:
         await talk.say("it")
         assert talk.events[-1]["result"] == "IT is done"
@@ -66,7 +47,7 @@ async def test_its_input_is_what_the_application_makes_of_the_run(shared: Bench)
 async def test_one_that_fails_is_told_as_that_without_its_words(shared: Bench) -> None:
     async with talking(shared, "fails") as talk:
         assert await talk.say("fail") == "I try. "
-        assert code_of(talk) == ("UPSTREAM_ERROR", "The workflow failed.")
+        assert talk.failure == ("UPSTREAM_ERROR", "The workflow failed.")
         assert "secret" not in str(talk.events)
         assert await talk.say("hello") == "Hello.", "the next message starts another one"
 
@@ -74,7 +55,7 @@ async def test_one_that_fails_is_told_as_that_without_its_words(shared: Bench) -
 async def test_one_that_takes_too_long_is_told_as_that(shared: Bench) -> None:
     async with talking(shared, "limit", execution_timeout=1.0) as talk:
         await talk.say("limit")
-        assert code_of(talk) == (
+        assert talk.failure == (
             "UPSTREAM_ERROR",
             "The workflow took longer than it may, and Temporal has ended it.",
         )
@@ -97,7 +78,7 @@ async def test_one_that_is_ended_at_temporal_is_told_as_that(
         await getattr(workflow, ends)()
         await eventually(lambda: _has_ended(talk))
         await talk.answer({"approved": True})
-        assert code_of(talk)[0] == "INTERRUPT_EXPIRED"
+        assert talk.failure[0] == "INTERRUPT_EXPIRED"
         await talk.say("hello")
         assert told in str(talk.events)
     assert shared.effects[before:] == []
@@ -119,7 +100,7 @@ async def test_what_was_decided_elsewhere_counts_and_what_was_not_is_asked_again
         with pytest.raises(WorkflowUpdateFailedError):
             await workflow.execute_update("agui_bridge_answer", {"q1": {"status": "approved"}})
         await talk.answer({"approved": True}, {"approved": True})
-        assert code_of(talk)[0] == "INTERRUPT_EXPIRED"
+        assert talk.failure[0] == "INTERRUPT_EXPIRED"
         assert shared.effects[before:] == []
         await eventually(talk.asked)
         await talk.decide({"approved": True})
@@ -175,7 +156,7 @@ async def test_a_message_amid_its_work_is_refused_and_the_work_goes_on(shared: B
     async with talking(shared, "amid", patience=0.3) as talk:
         assert "goes on" in await talk.say("later v8")
         await talk.say("hello")
-        assert code_of(talk)[0] == "UPSTREAM_ERROR"
+        assert talk.failure[0] == "UPSTREAM_ERROR"
         await eventually(talk.asked)
         await talk.decide({"approved": True})
         assert shared.effects[before:] == [{"version": "v8"}]
@@ -221,7 +202,7 @@ async def test_a_question_that_has_expired_is_told_to_be_that(shared: Bench) -> 
         assert ask["expiresAt"]
         await eventually(lambda: _has_ended(talk))
         await talk.answer({"approved": True})
-        assert code_of(talk)[0] == "INTERRUPT_EXPIRED"
+        assert talk.failure[0] == "INTERRUPT_EXPIRED"
     assert shared.effects[before:] == []
 
 

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from temporalio import activity, workflow
@@ -28,6 +29,12 @@ def act(what: Any) -> str:
     with open(os.environ["EFFECTS"], "a") as file:
         file.write(json.dumps(what) + "\n")
     return f"did {json.dumps(what)}"
+
+
+@activity.defn
+def is_there(name: str) -> bool:
+    """Whether a file lies beside the effects: it stands for a change of the workflow's code."""
+    return Path(os.environ["EFFECTS"]).with_name(name).exists()
 
 
 async def do(what: Any) -> str:
@@ -117,6 +124,43 @@ class TargetWorkflow(ConversationWorkflow):
             self.tell(f"You said {said}. ")
         return "bye"
 
+    async def _moves(self, version: str) -> str:
+        try:
+            await asyncio.wait_for(self.message(), 0.5)
+        except TimeoutError:
+            workflow.continue_as_new({"message": "chat"})
+        return version
+
+    async def _changed(self, version: str) -> None:
+        deletes = await workflow.execute_activity(
+            is_there, version, start_to_close_timeout=timedelta(seconds=20)
+        )
+        await self._approved("delete" if deletes else "note", {"what": version})
+        await self._approved("pay", {"amount": 5})
+
+    async def _mixed(self, version: str) -> None:
+        soon = timedelta(seconds=2)
+        await asyncio.gather(
+            self._approved("deploy", {"version": version}, within=soon),
+            self._approved("deploy", {"version": f"{version}-b"}),
+        )
+
+    async def _lots(self, version: str) -> None:
+        for number in range(150):
+            self.tell(f"{number:03}" + "x" * 20_000)
+        await self._approved("deploy", {"version": version})
+
+    async def _huge(self, version: str) -> None:
+        if version == "asks":
+            await self.message()
+        self.tell("x" * 3_000_000)
+
+    async def _soon(self, version: str) -> None:
+        decision = await self.approve("deploy", {"version": version})
+        await asyncio.sleep(1.0)
+        self.result(decision, await do({"version": version}))
+        self.tell("It half failed.")
+
     async def _again(self, version: str) -> None:
         if version == "v2":
             self.tell("Anew. ")
@@ -135,3 +179,4 @@ class PlainWorkflow:
 
 
 WORKFLOWS = [TargetWorkflow, PlainWorkflow]
+ACTIVITIES = [act, is_there]
