@@ -342,22 +342,19 @@ class Turn:
                 if standing is None:
                     continue
                 ends = not standing.runs
+                state, failed = None, False
                 try:
                     state = await self._state(self._place)
-                except NotDelivered:
+                except (NotDelivered, UpstreamError) as error:
                     # Without a worker this takes long, and it may have ended meanwhile.
-                    state = None
+                    failed = isinstance(error, UpstreamError)
                     standing = await self._standing(last=False) or standing
                     ends = not standing.runs
-                except UpstreamError as error:
-                    for item in self._untold():
-                        yield item
-                    if ends:
-                        yield _UNHEARD
-                        await self._end(standing)
-                    else:
+                    if failed and not ends:
+                        for item in self._untold():
+                            yield item
                         self._failure = str(error)
-                    return
+                        return
                 if state is not None:
                     place = self._place.at(state.run)
                     self._place = place.having_heard(state)
@@ -378,12 +375,13 @@ class Turn:
                     if state.listens and not ends:
                         self._place, self._listens = None, self._place
                         return
-                if ends and (state is not None or (amid and clock() >= until)):
+                # Until a worker can say what it told last, an end is kept, unless a message comes.
+                if ends and (state is not None or failed or (amid and clock() >= until)):
                     for item in self._untold():
                         yield item
+                    await self._end(standing)
                     if state is None:
                         yield _UNHEARD
-                    await self._end(standing)
                     return
             if clock() >= until:
                 break

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import (
+    Client,
+    Interceptor,
+    OutboundInterceptor,
+    StartWorkflowUpdateInput,
+    WorkflowHandle,
+    WorkflowUpdateHandle,
+)
 
 from agui_bridge import Bridge, Principal, Settings
 from agui_bridge.protocol.threads.records import ThreadKey
@@ -76,3 +83,24 @@ async def talking(
         yield Talk(bridge, bench, thread)
     finally:
         await bridge.aclose()
+
+
+class Before(Interceptor):
+    """Does something right before an update is sent, once it was asked what it waits for."""
+
+    def __init__(self) -> None:
+        self.happens: Callable[[], Awaitable[Any]] | None = None
+
+    def intercept_client(self, next: OutboundInterceptor) -> OutboundInterceptor:
+        before = self
+
+        class Outbound(OutboundInterceptor):
+            async def start_workflow_update(
+                self, input: StartWorkflowUpdateInput
+            ) -> WorkflowUpdateHandle[Any]:
+                if (happens := before.happens) is not None:
+                    before.happens = None
+                    await happens()
+                return await super().start_workflow_update(input)
+
+        return Outbound(next)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -12,11 +11,7 @@ from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import (
     Client,
-    Interceptor,
-    OutboundInterceptor,
-    StartWorkflowUpdateInput,
     WorkflowUpdateFailedError,
-    WorkflowUpdateHandle,
 )
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
@@ -24,34 +19,13 @@ from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 from agui_bridge_temporal.told import same
 from agui_bridge_temporal.workflow import ConversationWorkflow
 from tests.adapters.temporal.bench import Bench
-from tests.adapters.temporal.talk import Talk, talking
+from tests.adapters.temporal.talk import Before, Talk, talking
 from tests.adapters.temporal.workflows import do
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
 
 YES = {"approved": True}
-
-
-class Before(Interceptor):
-    """Does something right before an update is sent, once it was asked what it waits for."""
-
-    def __init__(self) -> None:
-        self.happens: Callable[[], Awaitable[Any]] | None = None
-
-    def intercept_client(self, next: OutboundInterceptor) -> OutboundInterceptor:
-        before = self
-
-        class Outbound(OutboundInterceptor):
-            async def start_workflow_update(
-                self, input: StartWorkflowUpdateInput
-            ) -> WorkflowUpdateHandle[Any]:
-                if (happens := before.happens) is not None:
-                    before.happens = None
-                    await happens()
-                return await super().start_workflow_update(input)
-
-        return Outbound(next)
 
 
 async def reset(talk: Talk) -> None:

@@ -12,9 +12,11 @@ from temporalio.client import (
     Client,
     Interceptor,
     OutboundInterceptor,
+    QueryWorkflowInput,
     StartWorkflowUpdateInput,
     WorkflowUpdateHandle,
 )
+from temporalio.service import RPCError
 
 from agui_bridge import Bridge, Settings
 from tests.adapters.temporal.bench import Bench, bench
@@ -188,7 +190,55 @@ async def test_an_answer_whose_fate_is_unknown_is_looked_up_once_a_worker_is_the
         if await talk.asked():
             await talk.decide({"approved": True})
         await eventually(lambda: begun.effects)
-        await eventually(lambda: _is_told(talk))
+        await eventually(lambda: _is_told(talk, "Done."))
+        assert begun.effects == [{"version": "v2"}]
+    finally:
+        await bridge.aclose()
+
+
+class Counting(Interceptor):
+    """Counts the queries that no worker has answered."""
+
+    def __init__(self) -> None:
+        self.in_vain = 0
+
+    def intercept_client(self, next: OutboundInterceptor) -> OutboundInterceptor:
+        counting = self
+
+        class Outbound(OutboundInterceptor):
+            async def query_workflow(self, input: QueryWorkflowInput) -> Any:
+                try:
+                    return await super().query_workflow(input)
+                except RPCError:
+                    counting.in_vain += 1
+                    raise
+
+        return Outbound(next)
+
+
+async def test_what_was_told_last_is_told_though_no_worker_was_there_when_it_had_ended(
+    begun: Bench, tmp_path: Path
+) -> None:
+    store = f"sqlite:///{tmp_path}/store.db"
+    counting = Counting()
+    client = await Client.connect(begun.server.address, interceptors=[counting])
+    bridge = Bridge(store, settings=Settings(sweep_interval=60.0), telemetry=False)
+    bridge.add("agent", begun.adapter(patience=0.3))
+    talk = Talk(bridge, begun, "t")
+    await talk.say("soon")
+    await talk.answer({"approved": True})
+    await bridge.aclose()
+    await (await talk.workflow()).result()
+    begun.kill_worker()
+    bridge = Bridge(store, settings=Settings(sweep_interval=0.1), telemetry=False)
+    bridge.add("agent", begun.adapter(client=client, timeout=1.0))
+    talk = Talk(bridge, begun, "t")
+    try:
+        await bridge.open()
+        await eventually(lambda: counting.in_vain > 1)
+        assert "half failed" not in await talk.shown()
+        begun.start_worker()
+        await eventually(lambda: _is_told(talk, "It half failed."))
         assert begun.effects == [{"version": "v2"}]
     finally:
         await bridge.aclose()
@@ -198,5 +248,5 @@ async def _went_on(talk: Talk) -> bool:
     return bool(await talk.asked()) or await talk.status() == "COMPLETED"
 
 
-async def _is_told(talk: Talk) -> bool:
-    return "Done." in await talk.shown()
+async def _is_told(talk: Talk, text: str) -> bool:
+    return text in await talk.shown()

@@ -38,7 +38,10 @@ async def test_a_workflow_that_knows_nothing_of_bridges_is_started_and_its_resul
 
 
 async def test_its_input_is_what_the_application_makes_of_the_run(shared: Bench) -> None:
-    given: dict[str, Any] = {"workflow": "PlainWorkflow", "input": lambda run: {"message": run.text.upper()}}
+    given: dict[str, Any] = {
+        "workflow": "PlainWorkflow",
+        "input": lambda run: {"message": run.text.upper()},
+    }
     async with talking(shared, "input", **given) as talk:
         await talk.say("it")
         assert talk.events[-1]["result"] == "IT is done"

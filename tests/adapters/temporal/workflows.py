@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from temporalio import activity, workflow
+from temporalio.api.common.v1 import Payload
+from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from agui_bridge_temporal.workflow import ConversationWorkflow, Decision
@@ -126,7 +128,7 @@ class TargetWorkflow(ConversationWorkflow):
 
     async def _moves(self, version: str) -> str:
         try:
-            await asyncio.wait_for(self.message(), 0.5)
+            await asyncio.wait_for(self.message(), 2)
         except TimeoutError:
             workflow.continue_as_new({"message": "chat"})
         return version
@@ -150,10 +152,15 @@ class TargetWorkflow(ConversationWorkflow):
             self.tell(f"{number:03}" + "x" * 20_000)
         await self._approved("deploy", {"version": version})
 
-    async def _huge(self, version: str) -> None:
-        if version == "asks":
-            await self.message()
+    async def _huge(self, version: str) -> str:
         self.tell("x" * 3_000_000)
+        await workflow.wait_condition(lambda: version != "stays")
+        return "its end"
+
+    async def _odd(self, version: str) -> RawValue:
+        self.tell("Hello.")
+        unknown = {"encoding": b"json/protobuf", "messageType": b"of.Nobody"}
+        return RawValue(Payload(metadata=unknown, data=b"{}"))
 
     async def _soon(self, version: str) -> None:
         decision = await self.approve("deploy", {"version": version})
