@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from temporalio import activity, workflow
+from temporalio.common import RetryPolicy
 
 from agui_bridge_temporal.workflow import ConversationWorkflow
 
@@ -26,12 +27,18 @@ class OrderWorkflow(ConversationWorkflow):
     async def run(self, start: dict[str, Any]) -> str:
         self.tell(f"I look for {start['message']}. ")
         size = await self.ask("Which size?", {"enum": ["S", "M", "L"]})
+        if not size.answered:
+            return "nothing was ordered"
         item = f"{start['message']} in {size.payload}"
         decision = await self.approve("order", {"item": item})
         if not decision.approved:
             return "nothing was ordered"
         done = await workflow.execute_activity(
-            order, decision.args["item"], start_to_close_timeout=timedelta(seconds=10)
+            order,
+            decision.args["item"],
+            start_to_close_timeout=timedelta(seconds=10),
+            # One approval, one order: by default Temporal tries again what failed or took long.
+            retry_policy=RetryPolicy(maximum_attempts=1),
         )
         self.result(decision, done)
         return done

@@ -54,3 +54,25 @@ async def test_the_example_asks_and_orders(tmp_path: Path, monkeypatch: pytest.M
             await talk.answer({"approved": True})
             assert talk.events[-1]["result"] == "a shirt in M is ordered"
     assert lines_of(tmp_path / "orders.txt") == ["a shirt in M"]
+
+
+@pytest.mark.soak
+async def test_the_example_orders_nothing_unasked_and_tries_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    # What can't be written to fails: by default Temporal would try it for ever.
+    monkeypatch.setenv("ORDERS", str(tmp_path))
+    with temporal_server(tmp_path) as server, worker(server.address, tmp_path):
+        monkeypatch.setenv("TEMPORAL_ADDRESS", server.address)
+        bridge = bridge_from(EXAMPLE / "bridge.yaml")
+        async with bridge.lifespan():
+            talk = Conversation(bridge, "orders")
+            await talk.say("a shirt")
+            await talk.answer(None)
+            assert talk.events[-1]["result"] == "nothing was ordered"
+            await talk.say("a shirt")
+            await talk.answer("M")
+            await talk.answer({"approved": True})
+            assert talk.events[-1].get("message") == "The workflow failed.", talk.events
