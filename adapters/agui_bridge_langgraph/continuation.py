@@ -56,6 +56,7 @@ class Waiting:
             said them begins again.
         tools: names of the tools that were asked about and the graph had.
         rounds: what calls asked in their middle.
+        interrupting: ids of calls whose tools raised interrupts themselves.
     """
 
     interrupts: list[str] = field(default_factory=list)
@@ -74,6 +75,7 @@ class Waiting:
     unsettled: list[str] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
     rounds: dict[str, Json] = field(default_factory=dict)
+    interrupting: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, kept: Any) -> Waiting:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.prebuilt import ToolNode
+from langgraph.types import Command
 from pydantic import BaseModel
 
 from agui_bridge.frameworks.needs_input import NeedsInput
@@ -31,34 +33,83 @@ def watched(tool: BaseTool | None, needed: Callable[[NeedsInput], object]) -> Ba
     """A tool whose function's `NeedsInput` is told, before LangChain makes a text of it.
 
     Args:
-        tool: the tool; what has no function of its author's stays as it is.
+        tool: the tool; one of a class of its author's stays the same, whose state it may have.
         needed: takes it.
     """
-    if not isinstance(tool, Tool | StructuredTool):
+    if tool is None or type(tool) not in (Tool, StructuredTool):
         return tool
+    told = ("", None) if tool.response_format == "content_and_artifact" else ""
     made: dict[str, Any] = {}
-    if (func := tool.func) is not None:
+
+    def without(returned: Any) -> Any:
+        if not isinstance(returned, NeedsInput):
+            return returned
+        needed(returned)
+        return told
+
+    if (func := getattr(tool, "func", None)) is not None:
 
         @functools.wraps(func)
         def called(*args: Any, **kwargs: Any) -> Any:
-            return _told(func(*args, **kwargs), needed)
+            return without(func(*args, **kwargs))
 
         made["func"] = called
-    if (coroutine := tool.coroutine) is not None:
+    if (coroutine := getattr(tool, "coroutine", None)) is not None:
 
         @functools.wraps(coroutine)
         async def awaited(*args: Any, **kwargs: Any) -> Any:
-            return _told(await coroutine(*args, **kwargs), needed)
+            return without(await coroutine(*args, **kwargs))
 
         made["coroutine"] = awaited
     return tool.model_copy(update=made)
 
 
-def _told(returned: Any, needed: Callable[[NeedsInput], object]) -> Any:
-    if isinstance(returned, NeedsInput):
-        needed(returned)
-        return ""
-    return returned
+def needed_of(result: Any, made: Sequence[NeedsInput]) -> NeedsInput | None:
+    """What a tool returned that is not watched, by the text that LangChain has made of it.
+
+    Args:
+        result: what became of it.
+        made: all that was made while it ran.
+    """
+    if not isinstance(result, ToolMessage):
+        return None
+    found = [one for one in made if str(one) == result.content]
+    # Of two with one text their state may differ: nobody can tell which one it was.
+    return found[-1] if found and all(one == found[0] for one in found) else None
+
+
+def is_told(result: Any, made: Sequence[NeedsInput] = ()) -> bool:
+    """Whether a model would read what a tool has asked, as its result.
+
+    Args:
+        result: what became of the tool.
+        made: all that was made while it ran, as far as that is known.
+    """
+    messages = [*tool_messages(result)]
+    contents = [message.content for message in messages]
+    if any(isinstance(one, str) and one.startswith(_TEXT) for one in contents):
+        return True
+    if made:
+        parts = [result, *contents, *(message.artifact for message in messages)]
+        return any(_NAME in str(part) for part in parts)
+    return isinstance(result, NeedsInput)
+
+
+_NAME: Final = NeedsInput.__name__
+_TEXT: Final = f"{_NAME}(asks="
+"""How LangChain tells of what a tool returned."""
+
+
+def tool_messages(result: Any) -> Iterator[ToolMessage]:
+    """The messages of what a tool gave: one, several, or a command that has some."""
+    if isinstance(result, ToolMessage):
+        yield result
+    elif isinstance(result, Command):
+        update = result.update
+        yield from tool_messages(update.get("messages") if isinstance(update, dict) else update)
+    elif isinstance(result, list | tuple):
+        for one in result:
+            yield from tool_messages(one)
 
 
 def input_names(graph: Any) -> Sequence[str]:

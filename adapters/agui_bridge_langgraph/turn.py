@@ -126,6 +126,7 @@ class Turn(FrameworkTurn):
             self._wire,
             self._journal,
             kept.judged,
+            kept.interrupting,
             self._rounds,
             decided,
             at_breakpoint=bool(kept.breakpoint),
@@ -376,6 +377,7 @@ class Turn(FrameworkTurn):
             subagents=self._subagents.to_json({one.call.id: one for one in calls}),
             unsettled=self._knowledge.unsettled(self._kept),
             rounds=self._rounds.to_json(),
+            interrupting=sorted(self._guard.interrupting - finished),
         )
         pausing = Pausing(
             self._schema, self._wire, self._guard.asks, self._rounds.asks, self._frontend

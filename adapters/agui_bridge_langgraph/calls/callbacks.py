@@ -20,10 +20,12 @@ from pydantic_core import to_jsonable_python
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import AgentMistake
+from agui_bridge.frameworks.rounds import refused
 from agui_bridge.protocol.answers.decisions import APPROVE, DECLINE
 from agui_bridge.protocol.answers.unexecuted import STOPPED, denied_by_policy
 from agui_bridge.tool_gate import AskFirst, Execute, GateVerdict, Refuse, ToolGate
 from agui_bridge_langgraph.calls.guard import PASSED, POLICY, Guard, Told
+from agui_bridge_langgraph.tools import is_told
 
 STRUCTURED: Final = "agui_bridge_structured"
 """Marks the metadata of a call that gives a value to the graph's code: a router's, for one."""
@@ -105,16 +107,25 @@ class _Nested:
             run_id: of the tool's run.
             output: what it gave.
             ended: whether it came to its end.
+
+        Raises:
+            AgentMistake: it asks something in its middle, where nobody can be asked.
         """
         self.seen.discard(run_id)
         call, task = self._begun.pop(run_id, (None, ""))
-        if call is not None and isinstance(output, ToolMessage):
+        asking = call[1] if call is not None and is_told(output) else None
+        if asking is not None:
+            # Nobody hears of it.
+            pass
+        elif call is not None and isinstance(output, ToolMessage):
             await self._told("ran", (*call, output))
         elif call is not None and call[0] == str(run_id) and ended:
             await self._told("ran by code", (task, *call[1:], output))
         running = self._running.pop(run_id, None)
         if running is not None:
             await running.__aexit__(None, None, None)
+        if asking is not None:
+            raise refused(asking, self._gate)
 
     def heed(self, verdict: GateVerdict, call_id: str | None) -> None:
         """Keep a tool from beginning, unless the verdict lets it.

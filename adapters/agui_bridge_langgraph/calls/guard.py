@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import weakref
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from contextvars import ContextVar
 from typing import Any, Final
 from uuid import uuid4
@@ -13,9 +13,10 @@ from uuid import uuid4
 from langchain_core.messages import ToolMessage
 from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt import ToolNode
-from langgraph.types import Command, StreamWriter, interrupt
+from langgraph.types import StreamWriter, interrupt
 
-from agui_bridge.frameworks.needs_input import NeedsInput, answering
+from agui_bridge.errors import AgentMistake
+from agui_bridge.frameworks.needs_input import NeedsInput, answering, collecting
 from agui_bridge.frameworks.private_names import PrivateName
 from agui_bridge.frameworks.rounds import Rounds, refused
 from agui_bridge.protocol.answers.asks import Ask
@@ -23,7 +24,7 @@ from agui_bridge.protocol.answers.decisions import Cancel, Decision, Decline
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 from agui_bridge_langgraph.calls.journal import Journal
 from agui_bridge_langgraph.calls.wire_ids import WireIds
-from agui_bridge_langgraph.tools import parameters_of, watched
+from agui_bridge_langgraph.tools import is_told, needed_of, parameters_of, tool_messages, watched
 
 POLICY: Final = "agui_bridge.policy"
 """Marks the interrupts by which the bridge's policy asks."""
@@ -40,6 +41,7 @@ class Guard:
         wire: the ids of its calls.
         journal: the run's.
         judged: see the attribute.
+        interrupting: see the attribute.
         rounds: the calls whose tools ask in their middle.
         decisions: what was decided about calls, by their id.
         at_breakpoint: whether it was decided before their node began.
@@ -50,6 +52,7 @@ class Guard:
     Attributes:
         asks: questions of the policy, by tool call id.
         judged: ids of calls that the policy asked about in earlier runs.
+        interrupting: ids of calls whose tools raised interrupts themselves, in earlier runs too.
         tasks: ids of calls, by the namespace of the task that carries them out.
         asking: ids of the calls whose tools raised an interrupt, by its id.
         places: namespaces of the tasks in which these were raised, by the same.
@@ -62,6 +65,7 @@ class Guard:
         wire: WireIds,
         journal: Journal,
         judged: Collection[str],
+        interrupting: Collection[str],
         rounds: Rounds,
         decisions: Mapping[str, Decision],
         *,
@@ -72,6 +76,7 @@ class Guard:
     ) -> None:
         self.asks: dict[str, Ask] = {}
         self.judged: frozenset[str] = frozenset(judged)
+        self.interrupting: set[str] = set(interrupting)
         self.tasks: dict[str, set[str]] = {}
         self._gate = gate
         self._wire = wire
@@ -139,13 +144,16 @@ class Guard:
                     within = inner is not None and not refused
                     result = await (inner(request, begin) if within else begin(request))
                 except GraphInterrupt as asked:
+                    if self._rounds.before(call_id) and call_id not in self._rounds.asks:
+                        # The tool would begin again, and its answers are given once.
+                        raise self._mixed(str(request.tool_call["name"])) from None
                     for found in asked.args[0]:
                         self.asking.setdefault(found.id, call_id)
                         self.places.setdefault(found.id, task)
                     raise
                 result = self._in_our_words(call_id, result)
                 self._journal.record(call_id, result)
-        for message in _tool_messages(result):
+        for message in tool_messages(result):
             # What LangGraph tells of it, too, is known by its id.
             message.id = message.id or str(uuid4())
             about = {"langgraph_checkpoint_ns": task}
@@ -164,6 +172,7 @@ class Guard:
         for _ in range(self._rounds.before(call_id)):
             interrupt({POLICY: call_id})
         returned: list[NeedsInput] = []
+        made: list[NeedsInput] = []
         parameters = parameters_of(request.tool)
         async with self._gate.acting(call_id, name, args, parameters=parameters) as verdict:
             match verdict:
@@ -176,19 +185,32 @@ class Guard:
                     self._executing.add(call_id)
                     self._begins()
                     try:
-                        with answering(self._rounds.given(call_id)):
+                        with answering(self._rounds.given(call_id)), collecting(made):
                             result = await execute(request)
+                    except GraphInterrupt:
+                        self.interrupting.add(call_id)
+                        raise
+                    except Exception as error:
+                        if is_told(error, made):
+                            raise refused(name, self._gate) from error
+                        raise
                     finally:
                         self._executing.discard(call_id)
                         PASSED.reset(passed)
-                    if not returned:
-                        if edited and is_other:
+                    needed = returned[-1] if returned else needed_of(result, made)
+                    if needed is None:
+                        if is_told(result, made):
+                            raise refused(name, self._gate)
+                        if is_other and (edited or self._was_edited(call_id)):
                             _note_what_ran(result, native, approved)
                         return result
+                    if call_id in self.interrupting:
+                        # LangGraph knows answers by their order: this one would go to the tool.
+                        raise self._mixed(name)
                     if self._journal.is_interrupted(task):
                         # The node begins again, and would carry this round out again.
                         raise refused(f"{name}, beside another that asks", self._gate)
-                    too_often = self._rounds.ask(call_id, returned[-1], self._gate)
+                    too_often = self._rounds.ask(call_id, needed, self._gate)
                     if too_often is not None:
                         return ToolMessage(
                             too_often, tool_call_id=native, name=name, status="error"
@@ -197,7 +219,22 @@ class Guard:
                     return ToolMessage(text, tool_call_id=native, name=name, status="error")
                 case AskFirst(ask=ask):
                     self.asks[call_id] = ask
-        return interrupt({POLICY: call_id})
+        interrupt({POLICY: call_id})
+        # It was given the answer to what the tool, or what is around it, asked in an earlier run.
+        raise self._mixed(name)
+
+    def _was_edited(self, call_id: str) -> bool:
+        """Whether a person changed a call that goes on, where it runs with other arguments."""
+        return bool(self._rounds.before(call_id) and self._gate.executed[call_id].approvers)
+
+    def _mixed(self, tool: str) -> AgentMistake:
+        """Have the run fail: which answer is whose can't be told."""
+        mistake = AgentMistake(
+            f"One call of the tool {tool!r} asks by interrupt(), and by NeedsInput or a policy as "
+            "well. LangGraph can't tell their answers apart: have it ask in one way."
+        )
+        self._gate.fail(mistake)
+        return mistake
 
     def _in_our_words(self, call_id: str, result: Any) -> Any:
         """The result of a call; of one that a person refused what the history has, too."""
@@ -313,19 +350,8 @@ def _note_what_ran(result: Any, native: str, args: Mapping[str, Any]) -> None:
         "The person who approved this call changed it. It was executed with the arguments "
         f"{json.dumps(dict(args), ensure_ascii=False)}, and has this result:"
     )
-    for message in _tool_messages(result):
+    for message in tool_messages(result):
         if message.tool_call_id == native and isinstance(message.content, str):
             message.content = f"{note}\n\n{message.content}"
         elif message.tool_call_id == native:
             message.content = [{"type": "text", "text": note}, *message.content]
-
-
-def _tool_messages(result: Any) -> Iterator[ToolMessage]:
-    if isinstance(result, ToolMessage):
-        yield result
-    elif isinstance(result, Command):
-        update = result.update
-        yield from _tool_messages(update.get("messages") if isinstance(update, dict) else update)
-    elif isinstance(result, list | tuple):
-        for one in result:
-            yield from _tool_messages(one)
