@@ -102,10 +102,12 @@ class GoingOn:
     Attributes:
         args: what it began with, and goes on with.
         approvers: everybody who had approved it.
+        edited: whether the last of them had changed the arguments.
     """
 
     args: Mapping[str, Json]
     approvers: tuple[str, ...] = ()
+    edited: bool = False
 
 
 GateVerdict = Execute | Refuse | AskFirst
@@ -333,12 +335,15 @@ class ToolGate:
     ) -> GateVerdict:
         going_on = self._going_on.get(call.id)
         if await self._is_stopping():
-            return self._refused(call, STOPPED, "stop")
+            return self._refused(call, native_id, STOPPED, "stop")
         if going_on is not None:
             verdict = await self._policy(call.name, going_on.args, going_on.approvers)
             if verdict.action == "deny" or (verdict.action == "ask" and not going_on.approvers):
-                return self._refused(call, stopped_by_policy(verdict.reason), "policy")
-            return await self._let_through(call, native_id, going_on, edited=False)
+                text = stopped_by_policy(verdict.reason)
+                return self._refused(call, native_id, text, "policy")
+            # What was judged is what it began with: the adapter makes its values of that again.
+            validated(going_on.args)
+            return await self._let_through(call, native_id, going_on)
         decision = self._decided.get(native_id)
         approval = decision if isinstance(decision, Approve) else None
         if decision is not None and approval is None:
@@ -358,28 +363,30 @@ class ToolGate:
                     Ask(call.id, "tool_call", message, tool_call=call, parameters=parameters)
                 )
         edited = approval is not None and approval.edited
-        return await self._let_through(call, native_id, GoingOn(args, approvers), edited=edited)
+        return await self._let_through(call, native_id, GoingOn(args, approvers, edited))
 
-    async def _let_through(
-        self, call: ToolCall, native_id: str, judged: GoingOn, *, edited: bool
-    ) -> GateVerdict:
+    async def _let_through(self, call: ToolCall, native_id: str, judged: GoingOn) -> GateVerdict:
         if self._run.before_act is not None:
             await self._taken()
             self._run.before_act()
         # The verdicts may have taken their time: nothing begins in a run that is to stop.
         if await self._is_stopping():
-            return self._refused(call, STOPPED, "stop")
+            return self._refused(call, native_id, STOPPED, "stop")
         self._run.check_lease()
         self._decided.pop(native_id, None)
         # A call goes on once for its answers.
         self._going_on.pop(call.id, None)
         self.begun.add(call.id)
-        self.executed[call.id] = GoingOn(deepcopy(dict(judged.args)), judged.approvers)
-        return Execute(deepcopy(dict(judged.args)), edited)
+        self.executed[call.id] = replace(judged, args=deepcopy(dict(judged.args)))
+        return Execute(deepcopy(dict(judged.args)), judged.edited)
 
-    def _refused(self, call: ToolCall, text: str, by: Literal["stop", "policy"]) -> Refuse:
+    def _refused(
+        self, call: ToolCall, native_id: str, text: str, by: Literal["stop", "policy"]
+    ) -> Refuse:
         """Refuse a call, of which nobody may say that it never began if it goes on."""
         if self._going_on.pop(call.id, None) is not None:
+            # Nor has anybody approved another one under its id.
+            self._decided.pop(native_id, None)
             self.begun.add(call.id)
         return Refuse(text, by)
 

@@ -17,7 +17,7 @@ from google.genai import types
 from agui_bridge.adapters import Run
 from agui_bridge.errors import ConfigurationError
 from agui_bridge.frameworks.needs_input import NeedsInput, give
-from agui_bridge.frameworks.rounds import Rounds, refused
+from agui_bridge.frameworks.rounds import TWO_WAYS, Rounds, refused
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import UNTOLD, denied_by_policy
@@ -128,6 +128,7 @@ class Guard(BasePlugin):
         self._run = run
         self._decided = decided
         self._permits = {one.call for one in waited if one.kind == "permit"}
+        self._confirmed = {one.call for one in waited if one.kind in ("approval", "confirmation")}
         self.of_nodes: dict[str, str] = {
             one.responds_to.removeprefix(MAY_RUN): one.call
             for one in waited
@@ -233,6 +234,9 @@ class Guard(BasePlugin):
         if isinstance(result, NeedsInput):
             if tool_of(tool_context) is not None or self._is_inner(tool_context):
                 raise refused(tool.name, self.gate)
+            wished = call in tool_context.actions.requested_tool_confirmations
+            if wished or call in self._confirmed - self._must_be_approved:
+                raise refused(tool.name, self.gate, TWO_WAYS)
             too_often = self._rounds.ask(call, result, self.gate)
             if too_often is not None:
                 self.outputs[call] = too_often

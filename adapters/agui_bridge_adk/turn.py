@@ -422,7 +422,8 @@ class Turn(FrameworkTurn):
                 asks += self._rounds.asks[waiting[-1].call]
                 continue
             elif call.name == CONFIRMATION:
-                held = held_call(call)["id"]
+                held, name = held_call(call)["id"], held_call(call)["name"]
+                self._rounds.expect_one_way(held, name)
                 one, ask = confirmation_of(
                     call, self._guard.asks.get(held), self._guard.parameters.get(held)
                 )

@@ -16,9 +16,10 @@ from pydantic_core import to_jsonable_python
 from agui_bridge.protocol.threads.records import Json
 
 
-def as_json(values: Mapping[str, Any]) -> dict[str, Json]:
+def as_json(values: Mapping[str, Any] | BaseModel) -> dict[str, Json]:
     """Values as JSON; what has no such form as its text."""
-    made: dict[str, Json] = to_jsonable_python(dict(values), fallback=str)
+    plain = values.model_dump() if isinstance(values, BaseModel) else dict(values)
+    made: dict[str, Json] = to_jsonable_python(plain, fallback=str)
     return made
 
 

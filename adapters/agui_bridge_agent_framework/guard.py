@@ -35,9 +35,9 @@ from agent_framework import (
 
 from agui_bridge.adapters import Run, StopSignal
 from agui_bridge.errors import ConfigurationError
-from agui_bridge.frameworks.needs_input import NeedsInput, answering, collecting
+from agui_bridge.frameworks.needs_input import NeedsInput, answering, collecting, only_one
 from agui_bridge.frameworks.private_names import PrivateName
-from agui_bridge.frameworks.rounds import Rounds, refused
+from agui_bridge.frameworks.rounds import LOST, NOWHERE, Rounds, refused
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Approve, Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import FAILED, denied_by_policy
@@ -158,7 +158,7 @@ class Guard(FunctionMiddleware):
             MiddlewareTermination: see `process`.
         """
         tool, call = context.function, str(context.metadata["call_id"])
-        args = as_json(_mapping(context.arguments))
+        args = as_json(context.arguments)
         if not _IS_IN_TOOL.get():
             self.judged.add(call)
             self.made[call] = ToolCall(call, tool.name, args)
@@ -252,31 +252,35 @@ class Guard(FunctionMiddleware):
                     if not _IS_IN_TOOL.get():
                         self.outputs[call] = _FAILED
                     raise
-            if made and is_text_of(context.result, made[-1]):
-                self._ask_amid(context, call, made[-1])
+            if made:
+                self._ask_amid(context, call, made)
         if not _IS_IN_TOOL.get() and call not in self.asks:
             told = Content.from_function_result(call, result=context.result)
             self.outputs[call] = result_text(told)
 
-    def _ask_amid(self, context: FunctionInvocationContext, call: str, needed: NeedsInput) -> None:
+    def _ask_amid(
+        self, context: FunctionInvocationContext, call: str, made: list[NeedsInput]
+    ) -> None:
         """Have the run end with what a tool asks, or say that it has asked too often.
 
         Raises:
-            MiddlewareTermination: nobody can be asked here.
+            MiddlewareTermination: nobody can be asked here, or it is not known what.
         """
-        if self._rounds is None or _IS_IN_TOOL.get():
-            mistake = refused(context.function.name, self.gate)
+        needed = only_one(one for one in made if is_text_of(context.result, one))
+        if needed is None or self._rounds is None or _IS_IN_TOOL.get():
+            why = LOST if needed is None else NOWHERE
+            mistake = refused(context.function.name, self.gate, why)
             raise self._fails(call, context, mistake) from mistake
         too_often = self._rounds.ask(call, needed, self.gate)
         if too_often is not None:
             context.result = too_often
             return
         self.asks[call] = self._rounds.asks[call][0]
-        arguments = json.dumps(dict(self.gate.executed[call].args))
+        # As they were proposed or approved: the framework makes the same values of them once more.
+        arguments = self.calls.proposed.get(call) or dict(self.gate.executed[call].args)
+        again = Content.from_function_call(call, context.function.name, arguments=arguments)
         # It is begun again like a call that was approved.
-        context.result = _request(
-            context, Content.from_function_call(call, context.function.name, arguments=arguments)
-        )
+        context.result = _request(context, again)
 
     def tell(self, content: Content) -> None:
         """Put in place of the framework's sentence what a person gave, or why it did not run."""
@@ -494,7 +498,3 @@ async def _nothing() -> AsyncIterator[ChatResponseUpdate]:
     """A reply that has nothing in it."""
     for update in list[ChatResponseUpdate]():
         yield update
-
-
-def _mapping(arguments: Any) -> Mapping[str, Any]:
-    return arguments if isinstance(arguments, Mapping) else arguments.model_dump()

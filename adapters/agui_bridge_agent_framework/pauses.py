@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
@@ -93,6 +94,20 @@ class Continuation:
         """
         found = [(one.name, decisions.get(one.call)) for one in self.waiting]
         return [(name, made.args) for name, made in found if isinstance(made, Approve)]
+
+    def arguments(self, decisions: Mapping[str, Decision]) -> dict[str, str]:
+        """What calls were asked about with, as JSON, or what people made of it, by tool call id.
+
+        Args:
+            decisions: by tool call id.
+        """
+        found = [(one, decisions.get(one.call)) for one in self.waiting]
+        return {
+            one.call: json.dumps(
+                dict(made.args) if isinstance(made, Approve) and made.edited else one.args
+            )
+            for one, made in found
+        }
 
     def held(self, told: Mapping[str, Json]) -> list[Waiting]:
         """The calls of the application's whose results are not here yet: they wait on.

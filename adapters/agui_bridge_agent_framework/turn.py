@@ -62,6 +62,7 @@ class Turn(FrameworkTurn):
         self._kwargs = kwargs
         kept: Continuation | None = self._kept
         calls = UniqueCalls(run, kept.named if kept else None)
+        calls.proposed.update(kept.arguments(self._decisions) if kept else {})
         self._guard = Guard(
             self._make_gate, self._decisions, calls, words, self._state, self._rounds
         )

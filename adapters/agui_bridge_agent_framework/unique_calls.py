@@ -26,7 +26,8 @@ class UniqueCalls:
 
     Attributes:
         named: the ids that models gave to calls whose ids are others here, by these.
-        proposed: the arguments that the model gave, as text, by the ids of this run's calls.
+        proposed: the arguments that the model gave, or people in their place, as text, by the ids
+            of this run's calls.
         tools: names of the tools that the model had then, by these ids.
     """
 

@@ -28,7 +28,7 @@ from workflows.runtime.types.results import StepWorkerStateContextVar
 from agui_bridge.adapters import CallIds, Run
 from agui_bridge.errors import UpstreamError
 from agui_bridge.frameworks.needs_input import NeedsInput, answering
-from agui_bridge.frameworks.rounds import Rounds
+from agui_bridge.frameworks.rounds import TWO_WAYS, Rounds, refused
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.decisions import Answer, Approve, Decision, Respond
 from agui_bridge.protocol.answers.unexecuted import STOPPED
@@ -252,6 +252,9 @@ class Guard:
                     with answering(self._rounds.given(own)):
                         output = await plain(dict(these) if edited or these != given else args)
                     if isinstance(output.raw_output, NeedsInput):
+                        if own not in self._gate.executed:
+                            # It waited before, for an event.
+                            raise refused(name, self._gate, TWO_WAYS)
                         del self.entered[own]
                         too_often = self._rounds.ask(own, output.raw_output, self._gate)
                         if too_often is None:
@@ -262,9 +265,9 @@ class Guard:
                     self.outputs.append(output)
                     self._write(Result(own, output.content))
                     del self.entered[own]
-                    decision = self._decisions.get(own)
-                    if isinstance(decision, Approve) and decision.edited:
-                        output.blocks = [TextBlock(text=f"{decision.text}\n"), *output.blocks]
+                    if edited:
+                        told = Approve(these, edited=True).text
+                        output.blocks = [TextBlock(text=f"{told}\n"), *output.blocks]
                     return output
                 case Refuse(by="stop"):
                     # The run is cancelled as soon as no other tool runs.

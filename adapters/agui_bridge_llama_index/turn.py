@@ -380,6 +380,8 @@ class Turn(FrameworkTurn):
             self._run.result = to_jsonable_python(value, fallback=str)
 
     def _pause(self, kept: Continuation) -> Pause | Handoff:
+        for call in (one.call for one in self._guard.questions.values()):
+            self._rounds.expect_one_way(call, self._guard.known[call][1].name if call else "")
         asks = list[Ask](self._guard.asks.values())
         asks += chain.from_iterable(self._rounds.asks.values())
         asks += map(question_of, self._guard.questions.values())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pydantic_ai import ApprovalRequired, CallToolsNode, UsageLimitExceeded
+from pydantic_ai import ApprovalRequired, CallDeferred, CallToolsNode, UsageLimitExceeded
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
     ModelMessage,
@@ -19,12 +19,13 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import RunContext, ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from agui_bridge.adapters import CallIds, ReplyIds
 from agui_bridge.errors import NotDelivered
 from agui_bridge.frameworks.needs_input import NeedsInput, answering
 from agui_bridge.frameworks.private_names import PrivateName
-from agui_bridge.frameworks.rounds import Rounds
+from agui_bridge.frameworks.rounds import TWO_WAYS, Rounds, refused
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.tool_gate import AskFirst, Execute, Refuse, ToolGate
 
@@ -34,6 +35,7 @@ NEEDED: Final = (
     PrivateName(AbstractCapability, "before_node_run", ("node",)),
     PrivateName(AbstractCapability, "prepare_tools", ("tool_defs",)),
     PrivateName(AbstractCapability, "prepare_output_tools", ("tool_defs",)),
+    PrivateName(AbstractCapability, "get_wrapper_toolset", ("toolset",)),
 )
 """The hooks of pydantic-ai that the guard takes: under another name it would never be asked."""
 
@@ -103,6 +105,10 @@ class Guard(AbstractCapability[Any]):
         if own == part.tool_call_id:
             return event
         return replace(event, part=replace(part, tool_call_id=own))
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
+        """Have tools that go on told the truth about approvals; called once in each run."""
+        return _Truthful(toolset, self._gate, self._rounds)
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
         """Give a reply's calls the ids that were told; pydantic-ai calls this before each step.
@@ -185,6 +191,10 @@ class Guard(AbstractCapability[Any]):
                     except UsageLimitExceeded as error:
                         self.exceeded = error
                         raise
+                    except (ApprovalRequired, CallDeferred) as error:
+                        if self._rounds.before(call.tool_call_id):
+                            raise refused(call.tool_name, self._gate, TWO_WAYS) from error
+                        raise
                     if not isinstance(result, NeedsInput):
                         return result
                     given_up = self._rounds.ask(call.tool_call_id, result, self._gate)
@@ -200,6 +210,34 @@ class Guard(AbstractCapability[Any]):
                     return await asyncio.Event().wait()
                 case Refuse(text=text):
                     return text
+
+
+@dataclass
+class _Truthful(WrapperToolset[Any]):
+    """A run's tools, of which one that goes on is not called approved if nobody approved it.
+
+    Pydantic AI begins a call again that it takes for approved.
+
+    Attributes:
+        gate: knows who approved what.
+        rounds: the calls whose tools ask in their middle.
+    """
+
+    gate: ToolGate
+    rounds: Rounds
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],
+        tool: ToolsetTool[Any],
+    ) -> Any:
+        """Call a tool."""
+        call = ctx.tool_call_id
+        if call is not None and self.rounds.before(call) and call in self.gate.executed:
+            ctx = replace(ctx, tool_call_approved=bool(self.gate.executed[call].approvers))
+        return await self.wrapped.call_tool(name, tool_args, ctx, tool)
 
 
 def _with_words(messages: Sequence[ModelMessage], words: str) -> list[ModelMessage]:

@@ -158,6 +158,8 @@ def pause_of(
     handed = [call.tool_call_id for call in asked.calls if call.tool_name in frontend]
     handed += held
     questions = [call for call in asked.calls if call.tool_name not in frontend]
+    for call in (*questions, *asked.approvals):
+        rounds.expect_one_way(call.tool_call_id, call.tool_name)
     kept = Deferred(
         messages,
         asked.metadata,

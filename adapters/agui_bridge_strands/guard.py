@@ -38,8 +38,14 @@ from strands.types.events import ToolResultEvent
 from strands.types.tools import AgentTool
 
 from agui_bridge.adapters import CallIds, Run
-from agui_bridge.frameworks.needs_input import Answered, NeedsInput, answering, collecting
-from agui_bridge.frameworks.rounds import Rounds
+from agui_bridge.frameworks.needs_input import (
+    Answered,
+    NeedsInput,
+    answering,
+    collecting,
+    only_one,
+)
+from agui_bridge.frameworks.rounds import LOST, Rounds, refused
 from agui_bridge.frameworks.subagents import Subagents
 from agui_bridge.protocol.answers.asks import Ask
 from agui_bridge.protocol.answers.unexecuted import denied_by_policy
@@ -242,13 +248,14 @@ class Guard:
                     self._tell(told)
                 async with aclosing(execute(context)) as events:
                     while (event := await _next(events, given, made)) is not None:
-                        if made and _is_of(event, made[-1]):
+                        needed = self._needed(name, event, made)
+                        if needed is not None:
                             break
                         await self._tell_yielded(name, call, event)
                         yield event
                     else:
                         return
-            too_often = self._rounds.ask(call, made[-1], self.gate)
+            too_often = self._rounds.ask(call, needed, self.gate)
             if too_often is not None:
                 yield ToolResultEvent(_as_result(call, too_often))
                 return
@@ -264,6 +271,20 @@ class Guard:
         async with aclosing(execute(context)) as events:
             async for event in events:
                 yield event
+
+    def _needed(self, name: str, event: Any, made: Sequence[NeedsInput]) -> NeedsInput | None:
+        """Which of those that a tool has made it returned: Strands makes a text of it.
+
+        Raises:
+            AgentMistake: what it returned is none of them.
+        """
+        if not made or not isinstance(event, ToolResultEvent):
+            return None
+        text = result_text(event.tool_result)
+        needed = only_one(one for one in made if str(one) == text)
+        if needed is None and event.tool_result.get("status") != "error":
+            raise refused(name, self.gate, LOST)
+        return needed
 
     async def _tell_yielded(self, name: str, call: str, event: Any) -> None:
         streamed = event.get("tool_stream_event")
@@ -282,10 +303,11 @@ class Guard:
         call, text = event.result["toolUseId"], result_text(event.result)
         args = self.entered.pop(call, None)
         began = args is not None
-        if event.retry and began:
+        if event.retry and began and not self._rounds.before(call):
             self._tries.note(call, text)
             return
-        # What was refused is refused again: a hook that insists would never come to an end.
+        # What was refused is refused again: a hook that insists would never come to an end. What
+        # people answered to a call that went on, they answered for one more round of it.
         event.retry = False
         if self.gate.fault is not None and call not in self.gate.begun:
             return  # nothing was done, and the answers can be given again
@@ -353,11 +375,6 @@ async def _next(
     """What a tool tells next, which finds there what it is given; None at its end."""
     with answering(given), collecting(made):
         return await anext(events, None)
-
-
-def _is_of(event: Any, needed: NeedsInput) -> bool:
-    """Whether a tool has returned this: Strands makes a text of it."""
-    return isinstance(event, ToolResultEvent) and result_text(event.tool_result) == str(needed)
 
 
 def call_events(call: str, name: str, args: Any, subagent: str | None) -> Iterator[BaseEvent]:

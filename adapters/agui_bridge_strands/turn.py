@@ -361,6 +361,7 @@ class Turn(FrameworkTurn):
         asks = list[Ask]()
         snapshot = self._agent.take_snapshot(preset="session").to_dict()
         for one, reason in waiting:
+            self._rounds.expect_one_way(one.call, one.tool)
             shown = replace(one, call=self._tries.id(one.call)) if one.call else one
             if one.call in self._rounds.asks:
                 amid = self._rounds.asks[one.call]

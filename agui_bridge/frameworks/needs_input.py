@@ -7,7 +7,7 @@ round from the first one. It is no argument: nothing that people may edit can lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -81,6 +81,12 @@ def collecting(made: list[NeedsInput]) -> Iterator[None]:
         yield
     finally:
         _MADE.reset(token)
+
+
+def only_one(found: Iterable[NeedsInput]) -> NeedsInput | None:
+    """What was returned, of those that look like it; None where they differ in what is not seen."""
+    all_found = [*found]
+    return all_found[0] if all_found and all_found.count(all_found[0]) == len(all_found) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from agui_bridge.adapters import Run
 from agui_bridge.errors import AgentMistake
@@ -19,20 +19,30 @@ from agui_bridge.protocol.answers.unexecuted import ASKED_TOO_OFTEN
 from agui_bridge.protocol.threads.records import Json
 from agui_bridge.tool_gate import GoingOn, ToolGate
 
+NOWHERE: Final = "The tool {!r} returned NeedsInput where nobody can be asked in its middle."
+LOST: Final = (
+    "The tool {!r} made a NeedsInput, and what came back is not that one. Return it as it is, and "
+    "make none that you don't return."
+)
+TWO_WAYS: Final = (
+    "The tool {!r} asks by NeedsInput and in the framework's own way, too, in one call. Ask one "
+    "way in a tool."
+)
+"""Why a run fails whose tool asks."""
 
-def refused(tool: str, gate: ToolGate) -> AgentMistake:
+
+def refused(tool: str, gate: ToolGate, why: str = NOWHERE) -> AgentMistake:
     """Have the run fail, since a tool asked where nobody can be asked in a call's middle.
 
     Args:
         tool: its name.
         gate: what has let it through.
+        why: one of the sentences above.
 
     Returns:
         What the run fails with.
     """
-    mistake = AgentMistake(
-        f"The tool {tool!r} returned NeedsInput where nobody can be asked in its middle."
-    )
+    mistake = AgentMistake(why.format(tool))
     gate.fail(mistake)
     return mistake
 
@@ -47,6 +57,7 @@ class _Asked:
         round: how often it has asked.
         state: what its tool noted for the next round.
         asks: the tool's own names of the questions, by native id.
+        edited: whether who approved it had changed what the model gave.
     """
 
     args: Mapping[str, Json]
@@ -54,6 +65,7 @@ class _Asked:
     round: int
     state: Json
     asks: Mapping[str, str]
+    edited: bool = False
 
 
 class Rounds:
@@ -74,7 +86,8 @@ class Rounds:
         self._now: dict[str, _Asked] = {}
         self._decisions: Mapping[str, Decision] = run.resume.decisions if run.resume else {}
         self.going_on: dict[str, GoingOn] = {
-            call: GoingOn(one.args, tuple(one.approvers)) for call, one in self._before.items()
+            call: GoingOn(one.args, tuple(one.approvers), one.edited)
+            for call, one in self._before.items()
         }
         self.asks: dict[str, list[Ask]] = {}
 
@@ -129,8 +142,25 @@ class Rounds:
         self.asks[call] = [replace(ask, native_id=native, about=call) for native, ask in own]
         begun = gate.executed[call]
         names = {native: ask.native_id for native, ask in own}
-        self._now[call] = _Asked(begun.args, begun.approvers, rounds + 1, needed.state, names)
+        self._now[call] = _Asked(
+            begun.args, begun.approvers, rounds + 1, needed.state, names, begun.edited
+        )
         return None
+
+    def expect_one_way(self, call: str | None, tool: str) -> None:
+        """Refuse what waits in the framework's own way, if its call has asked by `NeedsInput`.
+
+        What people answered then would be forgotten, and the call begin anew.
+
+        Args:
+            call: the call's id, if it is of one.
+            tool: its tool.
+
+        Raises:
+            AgentMistake: that is so.
+        """
+        if call in self._before and call not in self.asks:
+            raise AgentMistake(TWO_WAYS.format(tool))
 
     def to_json(self) -> dict[str, Json]:
         """What is to be kept while people are asked."""
