@@ -428,3 +428,25 @@ async def test_a_begun_call_goes_on_under_its_lease_alone() -> None:
     with pytest.raises(Fenced):
         await gate.before("c", "delete", ARGS)
     assert gate.begun == set()
+
+
+async def test_a_call_that_goes_on_has_its_values_made_again() -> None:
+    made: list[Mapping[str, Any]] = []
+
+    def validated(args: Mapping[str, Any]) -> Mapping[str, Any]:
+        made.append(args)
+        return args
+
+    gate = ToolGate(make_run(), going_on={"c": GoingOn(ARGS, ("ann",), edited=True)})
+    verdict = await gate.before("c", "delete", {}, validated=validated)
+    assert verdict == Execute(ARGS, edited=True)
+    assert made == [ARGS]
+
+
+async def test_a_call_that_was_to_go_on_leaves_no_approval() -> None:
+    policy = Judge("deny")
+    run = resumed({"c": Approve(ARGS)}, policy=policy)
+    gate = ToolGate(run, approve={"delete"}, going_on={"c": GoingOn(ARGS)})
+    assert isinstance(await gate.before("c", "delete", ARGS), Refuse)
+    policy.says = "allow"
+    assert isinstance(await gate.before("c", "delete", ARGS), AskFirst)

@@ -152,6 +152,10 @@ async def test_an_answer_changes_no_argument_of_an_approved_call(
         ("pay", to, 1, "11"),
     ]
     assert len(results(ended)) == 1
+    if edited and cashier.notes_edits:
+        # Its model reads what it called itself, and has to read what ran.
+        (told,) = [one.text for one in cashier.requests[-1] if one.by == "tool"]
+        assert '"to":' in told
 
 
 @able
