@@ -152,7 +152,7 @@ class LlamaIndexAfter(LlamaIndex):
     look.__annotations__["ctx"] = Context
 
     async def wait(self, ctx: Context) -> None:
-        asked = InputRequiredEvent(prefix="Really?")  # type: ignore[call-arg]
+        asked = InputRequiredEvent(prefix="Really?")
         await ctx.wait_for_event(HumanResponseEvent, asked, "w")
 
 
@@ -322,7 +322,8 @@ async def test_a_set_of_another_order_is_no_lost_argument(tmp_path: Path) -> Non
     asked = await house.say("look bob")
     ended = await house.answer(asked, "11")
     assert ended.ending == "success", ended.fault
-    assert cashier.done == [{0, 8}, {0, 8}]
+    begun: list[Any] = cashier.done
+    assert begun == [{0, 8}, {0, 8}]
 
 
 # --- another try ---
