@@ -233,23 +233,29 @@ async def started(
     editor = PythonEditor()
     command, *arguments = command_of(agent, *more)
     with (folder / "stderr").open("ab") as log:
-        async with spawn_agent_process(
-            editor,  # type: ignore[arg-type]  # it has what the agent calls, and nothing else
-            command,
-            *arguments,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            cwd=folder,
-            transport_kwargs={"stderr": log, "limit": 2**24},
-            observers=[editor.observe],
-            use_unstable_protocol=True,
-        ) as (connection, process):
-            editor.agent, editor.process = connection, process
-            known = await connection.initialize(
-                protocol_version=1,
-                client_capabilities=schema.ClientCapabilities.model_validate(capabilities(forms)),
-            )
-            editor.offered = known.model_dump(by_alias=True, exclude_none=True, mode="json")
-            yield editor
+        try:
+            async with spawn_agent_process(
+                editor,  # type: ignore[arg-type]  # it has what the agent calls, and nothing else
+                command,
+                *arguments,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                cwd=folder,
+                transport_kwargs={"stderr": log, "limit": 2**24},
+                observers=[editor.observe],
+                use_unstable_protocol=True,
+            ) as (connection, process):
+                editor.agent, editor.process = connection, process
+                known = await connection.initialize(
+                    protocol_version=1,
+                    client_capabilities=schema.ClientCapabilities.model_validate(
+                        capabilities(forms)
+                    ),
+                )
+                editor.offered = known.model_dump(by_alias=True, exclude_none=True, mode="json")
+                yield editor
+        except ProcessLookupError:
+            # The SDK terminates its agent, which may have ended at that very moment.
+            await within(editor.process.wait())
 
 
 def capabilities(forms: bool) -> Json:

@@ -44,6 +44,7 @@ def _reads(read: Read, args: dict[str, Any]) -> None:
     assert json.dumps(read.args, sort_keys=True) == json.dumps(args, sort_keys=True)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.soak
 @pytest.mark.parametrize("place", [place for place in PLACES if place != "inbox list"])
 @given(args=calls(), preview=previews())
