@@ -118,7 +118,7 @@ async def test_what_the_measurement_sends_is_within_the_limits(serving: Serving,
 
 @pytest.mark.soak
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("lease", [30.0, 3.0])
+@pytest.mark.parametrize("lease", [30.0, 6.0])
 @pytest.mark.parametrize("kind", HOSTILE_KINDS)
 def test_a_neighbour_loses_no_run_and_is_answered(kind: str, lease: float) -> None:
     found = neighbours.disturb(kind, 8, 6.0, lease)
