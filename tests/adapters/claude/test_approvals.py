@@ -40,7 +40,7 @@ def lettings(way: str) -> dict[str, Any]:
     return {"members": {"permission_mode": way}, "mode_decides": True}
 
 
-@few_or_many(1, 5)
+@few_or_many(1, 3)
 @pytest.mark.parametrize("way", LETTING)
 async def test_what_was_declined_is_not_carried_out(
     coder: Coder, model: FakeClaude, way: str, examples: int
