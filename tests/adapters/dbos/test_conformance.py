@@ -65,7 +65,7 @@ async def test_two_bridges_in_front_of_workflows_pass_every_check_that_applies(
     tmp_path: Path,
 ) -> None:
     with place(tmp_path, "postgres") as kept:
-        told = {"database": kept.database, "schema": kept.schema, "patience": 10.0}
+        told = {"database": kept.database, "schema": kept.schema, "patience": 20.0}
         (tmp_path / "dbos.json").write_text(json.dumps(told))
         worker = Worker(kept)
         try:

@@ -15,7 +15,7 @@ def _bridge(store: str, effects: Path, lease: float) -> Bridge:
     bridge = Bridge(store, settings=settings, telemetry=False)
     address = (effects.parent / "address").read_text()
     adapter = TemporalWorkflow(
-        "TargetWorkflow", task_queue=QUEUE, address=address, timeout=5.0, patience=8.0
+        "TargetWorkflow", task_queue=QUEUE, address=address, timeout=15.0, patience=20.0
     )
     bridge.add("target", adapter)
     return bridge
