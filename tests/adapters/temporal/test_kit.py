@@ -35,7 +35,7 @@ class TestWorkflows(AdapterSuite):
     async def scenario(self) -> AsyncIterator[AdapterScenario]:
         before = len(self.bench.effects)
         yield AdapterScenario(
-            adapter=lambda: self.bench.adapter(patience=1.0),
+            adapter=lambda: self.bench.adapter(patience=4.0),
             approval="deploy",
             edited={"version": "v3"},
             parallel="both",

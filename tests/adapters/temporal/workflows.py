@@ -110,7 +110,7 @@ class TargetWorkflow(ConversationWorkflow):
         await do({"version": version})
 
     async def _later(self, version: str) -> None:
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(6)
         await self._approved("deploy", {"version": version})
 
     async def _fail(self, version: str) -> None:
