@@ -333,7 +333,8 @@ class TriedAgain(Strands):
     """A hook has Strands try once more what failed."""
 
     def adapter(self) -> Adapter:
-        agent: Any = super().adapter()._agent  # type: ignore[attr-defined]
+        adapter: Any = super().adapter()
+        agent = adapter._agent
 
         def again(event: AfterToolCallEvent) -> None:
             event.retry = "boom" in str(event.result)
