@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import pytest
 
@@ -21,6 +21,7 @@ from tests.adapters.cashiers import CASHIERS, Cashier, by_place
 
 pytestmark = pytest.mark.timeout(120)
 
+Ruling: TypeAlias = Literal["allow", "ask", "deny"]
 ABLE: Final = (
     *("adk", "agent_framework", "langgraph", "langgraph_nodes", "langgraph_per_call"),
     *("llama_index", "pydantic_ai", "strands"),
@@ -68,7 +69,7 @@ class House:
 
     def __init__(self, cashier: Any, folder: Path) -> None:
         self.cashier = cashier
-        self.says: list[str] = []
+        self.says: list[Ruling] = []
         self.heard: list[ProposedCall] = []
         self._store = f"sqlite:///{folder}/agents.db"
 
@@ -83,7 +84,7 @@ class House:
 
     def _judge(self, call: ProposedCall) -> Verdict:
         self.heard.append(call)
-        return Verdict(self.says[-1], reason="late")  # type: ignore[arg-type]
+        return Verdict(self.says[-1], reason="late")
 
     async def say(self, text: str) -> Any:
         async with self.open() as one:
@@ -191,7 +192,7 @@ async def test_who_does_not_answer_is_told_to_the_tool(kind: type[Cashier], tmp_
 @able
 @pytest.mark.parametrize("says", ["deny", "ask"])
 async def test_a_policy_may_end_a_call_between_two_rounds(
-    kind: type[Cashier], says: str, tmp_path: Path
+    kind: type[Cashier], says: Ruling, tmp_path: Path
 ) -> None:
     cashier = asking(kind, gated=False)
     house = House(cashier, tmp_path)
